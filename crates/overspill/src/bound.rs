@@ -1,0 +1,414 @@
+//! Bounds an output from end to end: cuts it, saves the whole, and says so.
+//!
+//! A [`Sink`] takes an output in chunks. What is shown goes through a [`Stream`]; the bytes as they came are held while
+//! they may still be within the limits, then written to a spill as they come. Trouble with the store never reaches the
+//! caller as an error: the preview stays bounded and the notice tells why the whole was not saved.
+
+use serde::Serialize;
+
+use crate::cut::Preview;
+use crate::guard::guard;
+use crate::hint::Reach;
+use crate::limits::Limits;
+use crate::notice::{self, Lang, Outcome, Rest};
+use crate::store::{Format, Saved, Spill, Store};
+use crate::strategy::Strategy;
+use crate::stream::Stream;
+use crate::terminal::Terminal;
+
+/// Room in a guarded message for the line that says how much was removed, and the blank lines around it.
+const REMOVED_CHARS: usize = 64;
+
+/// How an output is bounded.
+#[derive(Clone, Debug)]
+pub struct Policy<'s> {
+    /// What bounds the preview.
+    pub limits: Limits,
+    /// What is kept.
+    pub strategy: Strategy,
+    /// The guard: what bounds the whole message, if anything.
+    pub max_result_chars: Option<usize>,
+    /// The language of notices.
+    pub lang: Lang,
+    /// What the agent can get at a spill with.
+    pub reach: Reach,
+    /// The tool that made the output.
+    pub tool: String,
+    /// Where the whole goes.
+    pub keeping: Keeping<'s>,
+}
+
+/// Where complete outputs go.
+#[derive(Clone, Copy, Debug)]
+pub enum Keeping<'s> {
+    /// Into a store.
+    Store {
+        /// The store.
+        store: &'s Store,
+        /// How paths in notices are written.
+        paths: Paths,
+    },
+    /// Nowhere, and why not.
+    Nowhere(&'s str),
+}
+
+/// How a notice writes the path of a spill.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum Paths {
+    /// Relative to the root, for an agent that works there.
+    #[default]
+    Relative,
+    /// Absolute, for an agent that works elsewhere.
+    Absolute,
+}
+
+impl Policy<'_> {
+    /// Returns the default policy for a tool, which saves nothing.
+    pub fn new(tool: &str) -> Self {
+        Policy {
+            limits: Limits::default(),
+            strategy: Strategy::default(),
+            max_result_chars: None,
+            lang: Lang::default(),
+            reach: Reach::default(),
+            tool: tool.to_owned(),
+            keeping: Keeping::Nowhere("there is no store"),
+        }
+    }
+
+    /// Returns the limits with the guard among them: what is over either is cut.
+    fn guarded_limits(&self) -> Limits {
+        narrowed(&self.limits, self.max_result_chars)
+    }
+}
+
+/// Returns `limits` with at most `max` chars.
+fn narrowed(limits: &Limits, max: Option<usize>) -> Limits {
+    match max {
+        Some(max) => limits.chars(limits.max_chars().map_or(max, |chars| chars.min(max))),
+        None => *limits,
+    }
+}
+
+/// An output within its limits, or what is shown in its place.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[must_use]
+pub enum Bounded {
+    /// The output is within every limit: its bytes as they came.
+    Whole(Vec<u8>),
+    /// The output was cut.
+    Cut(Box<Truncated>),
+}
+
+/// What is shown in place of an output that was cut.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct Truncated {
+    /// The message: preview and notice.
+    pub content: String,
+    /// The kept part alone.
+    pub preview: String,
+    /// The notice alone.
+    pub notice: String,
+    /// Where the whole is, if it was saved.
+    pub saved: Option<Saved>,
+    /// The record of the cut.
+    pub truncation: Truncation,
+}
+
+/// The record of a cut, as it stands in an envelope's `data.truncation`.
+#[derive(Clone, Debug, Eq, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct Truncation {
+    /// The strategy's name.
+    pub direction: &'static str,
+    /// The limit on lines; null if it is off.
+    pub max_lines: Option<usize>,
+    /// The limit on bytes; null if it is off.
+    pub max_bytes: Option<usize>,
+    /// The limit on chars, if it is on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_chars: Option<usize>,
+    /// The limit on tokens, if it is on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_tokens: Option<usize>,
+    /// The limit on the chars of a line, if it is on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_line_chars: Option<usize>,
+    /// Lines of the whole output.
+    pub original_lines: u64,
+    /// Bytes of the whole output.
+    pub original_bytes: u64,
+    /// Lines of the preview, without markers.
+    pub kept_lines: u64,
+    /// Bytes of the preview, without markers.
+    pub kept_bytes: u64,
+    /// Where the whole is; null if it was not saved.
+    pub full_output_path: Option<String>,
+    /// How much was removed, exactly.
+    pub removed: u64,
+    /// The unit of the limit that stopped the cut.
+    pub unit: &'static str,
+    /// The id of the spill.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+    /// Why the whole was not saved.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+impl Truncation {
+    pub(crate) fn new(policy: &Policy<'_>, strategy: Strategy, preview: &Preview<'_>, whole: &Kept) -> Self {
+        let (original, kept, limits) = (preview.original(), preview.kept(), &policy.limits);
+        Truncation {
+            direction: strategy.name(),
+            max_lines: limits.max_lines(),
+            max_bytes: limits.max_bytes(),
+            max_chars: limits.max_chars(),
+            max_tokens: limits.max_tokens(),
+            max_line_chars: limits.max_line_chars(),
+            original_lines: original.lines,
+            original_bytes: original.bytes,
+            kept_lines: kept.lines,
+            kept_bytes: kept.bytes,
+            full_output_path: whole.saved().map(|saved| saved.path.clone()),
+            removed: preview.removed().count,
+            unit: preview.removed().unit.name(),
+            id: whole.saved().map(|saved| saved.id.to_string()),
+            reason: whole.why().map(str::to_owned),
+        }
+    }
+}
+
+/// What became of the whole output.
+#[derive(Clone, Debug)]
+pub(crate) enum Kept {
+    Saved { saved: Saved, shown: String },
+    Lost(String),
+}
+
+impl Kept {
+    pub(crate) fn from(saved: Result<Saved, crate::Error>, policy: &Policy<'_>) -> Kept {
+        match (saved, policy.keeping) {
+            (Ok(saved), Keeping::Store { store, paths: Paths::Absolute }) => {
+                let shown = store.absolute(&saved.path);
+                Kept::Saved { saved, shown }
+            }
+            (Ok(saved), _) => Kept::Saved { shown: saved.path.clone(), saved },
+            (Err(error), _) => Kept::Lost(error.to_string()),
+        }
+    }
+
+    /// The whole is in one file, and the notice names another that is easier to read.
+    pub(crate) fn both(whole: Saved, named: &Saved, policy: &Policy<'_>) -> Kept {
+        match Kept::from(Ok(named.clone()), policy) {
+            Kept::Saved { shown, .. } => Kept::Saved { saved: whole, shown },
+            lost => lost,
+        }
+    }
+
+    pub(crate) fn into_saved(self) -> Option<Saved> {
+        match self {
+            Kept::Saved { saved, .. } => Some(saved),
+            Kept::Lost(_) => None,
+        }
+    }
+
+    fn saved(&self) -> Option<&Saved> {
+        match self {
+            Kept::Saved { saved, .. } => Some(saved),
+            Kept::Lost(_) => None,
+        }
+    }
+
+    fn why(&self) -> Option<&str> {
+        match self {
+            Kept::Saved { .. } => None,
+            Kept::Lost(why) => Some(why),
+        }
+    }
+
+    pub(crate) fn hint(&self, policy: &Policy<'_>, outcome: Outcome) -> String {
+        let rest = match self {
+            Kept::Saved { saved, shown } => Rest::Saved { path: shown, id: saved.id.as_str() },
+            Kept::Lost(why) => Rest::Lost { why },
+        };
+        notice::hint(outcome, &rest, &policy.reach, policy.lang)
+    }
+}
+
+/// Bounds a whole text. For bytes, or for what comes in chunks, use a [`Sink`].
+///
+/// ```
+/// use overspill::{Bounded, Limits, Outcome, Policy, bound};
+///
+/// let policy = Policy { limits: Limits::none().lines(2), ..Policy::new("Demo") };
+/// let Bounded::Cut(cut) = bound("a\nb\nc\n", &policy, Outcome::Succeeded) else { panic!() };
+/// assert_eq!(cut.preview, "a\nb");
+/// assert!(cut.content.starts_with("a\nb\n\n...1 lines truncated...\n\nThe tool call succeeded but"));
+/// ```
+pub fn bound(output: &str, policy: &Policy<'_>, outcome: Outcome) -> Bounded {
+    let mut sink = Sink::new(policy);
+    sink.push(output.as_bytes());
+    sink.finish(outcome)
+}
+
+/// Bounds an output as it comes.
+#[derive(Debug)]
+pub struct Sink<'p> {
+    policy: &'p Policy<'p>,
+    stream: Stream,
+    saving: Saving<'p>,
+    raw_bytes: u64,
+    /// Applies terminal control codes to what is shown.
+    terminal: Option<Terminal>,
+    shown: Vec<u8>,
+}
+
+impl<'p> Sink<'p> {
+    /// Starts an output that is shown as it comes.
+    pub fn new(policy: &'p Policy<'p>) -> Self {
+        let saving = match policy.keeping {
+            Keeping::Store { .. } => Saving::Held(Vec::new()),
+            Keeping::Nowhere(why) => Saving::Lost(why.to_owned()),
+        };
+        let stream = match policy.max_result_chars {
+            // The guard may turn any strategy into `head_tail`, so both ends are kept.
+            Some(_) => Stream::new(&policy.guarded_limits(), Strategy::HeadTail),
+            None => Stream::new(&policy.limits, policy.strategy),
+        };
+        Sink { policy, stream, saving, raw_bytes: 0, terminal: None, shown: Vec::new() }
+    }
+
+    /// Starts the output of a program: terminal control codes are applied to what is shown, and saved as they came.
+    pub fn of_terminal(policy: &'p Policy<'p>) -> Self {
+        Sink { terminal: Some(Terminal::default()), ..Sink::new(policy) }
+    }
+
+    /// Takes the next bytes.
+    pub fn push(&mut self, chunk: &[u8]) {
+        self.raw_bytes += chunk.len() as u64;
+        self.saving.push(chunk, self.policy);
+        match &mut self.terminal {
+            None => self.stream.push(chunk),
+            Some(terminal) => {
+                self.shown.clear();
+                terminal.push(chunk, &mut self.shown);
+                self.stream.push(&self.shown);
+            }
+        }
+    }
+
+    /// Returns the bytes that came so far.
+    pub fn bytes(&self) -> u64 {
+        self.raw_bytes
+    }
+
+    /// Ends the output; `outcome` is how the call that made it ended.
+    pub fn finish(mut self, outcome: Outcome) -> Bounded {
+        if let Some(terminal) = self.terminal.take() {
+            self.shown.clear();
+            terminal.finish(&mut self.shown);
+            self.stream.push(&self.shown);
+            self.stream.count_unshown(self.raw_bytes - self.stream.bytes().min(self.raw_bytes));
+        }
+        self.stream.settle();
+        let policy = self.policy;
+        let strategy = match (self.stream.exceeded(&policy.limits), self.stream.exceeded(&policy.guarded_limits())) {
+            (None, None) => return Bounded::Whole(self.stream.into_whole()),
+            (Some(_), _) => policy.strategy,
+            (None, Some(_)) => Strategy::HeadTail,
+        };
+        let kept = self.saving.settle(policy);
+        let hint = kept.hint(policy, outcome);
+        // Under a guard the preview gets what the notice leaves, so that the notice survives whole.
+        let room = policy.max_result_chars.map(|max| max.saturating_sub(hint.chars().count() + REMOVED_CHARS).max(1));
+        let preview = self.stream.preview(&narrowed(&policy.limits, room), strategy);
+        let message = Message::compose(&preview, strategy, hint, policy);
+        let truncation = Truncation::new(policy, strategy, &preview, &kept);
+        Bounded::Cut(Box::new(Truncated {
+            content: message.content,
+            preview: message.preview,
+            notice: message.notice,
+            saved: kept.into_saved(),
+            truncation,
+        }))
+    }
+}
+
+/// A message put together from its parts.
+pub(crate) struct Message {
+    pub(crate) content: String,
+    pub(crate) preview: String,
+    pub(crate) notice: String,
+}
+
+impl Message {
+    /// Puts the preview, the line that says how much was removed, and the hint into the order of the strategy.
+    pub(crate) fn compose(preview: &Preview<'_>, strategy: Strategy, hint: String, policy: &Policy<'_>) -> Message {
+        let text = preview.text(policy.lang).into_owned();
+        let notice = match preview.says_removed() {
+            true => hint,
+            false => format!("{}\n\n{hint}", notice::removed(preview.removed(), policy.lang)),
+        };
+        let content = match strategy {
+            Strategy::Tail => format!("{notice}\n\n{text}"),
+            Strategy::Head | Strategy::HeadTail => format!("{text}\n\n{notice}"),
+        };
+        let content = match policy.max_result_chars {
+            Some(max) => guard(&content, max, policy.lang).into_owned(),
+            None => content,
+        };
+        Message { content, preview: text, notice }
+    }
+}
+
+/// The bytes as they came: held while the output may be within its limits, then on their way to the store.
+#[derive(Debug)]
+enum Saving<'p> {
+    Held(Vec<u8>),
+    Writing(Spill<'p>),
+    Lost(String),
+}
+
+impl<'p> Saving<'p> {
+    fn push(&mut self, chunk: &[u8], policy: &Policy<'p>) {
+        match self {
+            Saving::Held(held) => {
+                held.extend_from_slice(chunk);
+                if held.len() > policy.limits.reach_bytes() {
+                    self.start(policy);
+                }
+            }
+            Saving::Writing(spill) => {
+                if let Err(error) = spill.write(chunk) {
+                    *self = Saving::Lost(error.to_string());
+                }
+            }
+            Saving::Lost(_) => {}
+        }
+    }
+
+    /// Begins the spill with what was held.
+    fn start(&mut self, policy: &Policy<'p>) {
+        let (Saving::Held(held), Keeping::Store { store, .. }) = (&*self, policy.keeping) else { return };
+        let begun = store.begin(&policy.tool).and_then(|mut spill| spill.write(held).map(|()| spill));
+        *self = match begun {
+            Ok(spill) => Saving::Writing(spill),
+            Err(error) => Saving::Lost(error.to_string()),
+        };
+    }
+
+    /// Completes the spill.
+    fn settle(mut self, policy: &Policy<'p>) -> Kept {
+        self.start(policy);
+        match self {
+            Saving::Writing(spill) => Kept::from(spill.commit(Format::Text), policy),
+            Saving::Lost(why) => Kept::Lost(why),
+            Saving::Held(_) => Kept::Lost("there is no store".to_owned()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,275 @@
+//! Keeps both ends of an output, with a marker between them.
+//!
+//! Each limit that bites gives either end a share: for lines half of `max_lines` - 2, for the sizes 40 % of the limit less
+//! [`RESERVED`] for the marker. An end is as long as its smallest share allows. What was put together is then measured
+//! with its marker, and made smaller until it is within every limit; for all but tiny limits the first try is.
+
+use std::borrow::Cow;
+
+use memchr::{memchr, memchr_iter, memrchr, memrchr_iter};
+
+use super::head::nth_char;
+use super::preview::{Gap, GapStyle, Part, Preview};
+use super::tail::nth_char_back;
+use super::{Ends, Kept, body, edge, kept_lines};
+use crate::limits::{Limits, Size, Unit, count_newlines};
+use crate::notice::{self, Lang};
+use crate::tokens;
+
+/// What is left for the marker of a size limit.
+const RESERVED: usize = 200;
+
+/// From which limit on the marker gets [`RESERVED`]; below it the ends get all that the marker leaves.
+const ROOMY: usize = 250;
+
+/// The three dots that stand for a marker where there is no room for one.
+const DOTS: usize = 3;
+
+/// Cuts an output that is over a limit.
+pub(super) fn cut<'t>(ends: &Ends<'t>, limits: &Limits) -> Preview<'t> {
+    if ends.complete && Ends::whole(body(ends.head)).exceeded(limits).is_none() {
+        // Only its final newline, or control codes that are not shown, were too much.
+        return start_only(ends, limits);
+    }
+    let mut biting: Vec<Unit> = ALL.into_iter().filter(|&unit| bites(ends, limits, unit)).collect();
+    // Halving eighths: from all of the share down to nothing in a few dozen steps.
+    let mut scale = 1024;
+    while scale > 0 {
+        let preview = Attempt { ends, limits, biting: &biting, scale }.assemble();
+        let Some(preview) = preview else { break };
+        match first_broken(&preview, limits) {
+            None => return preview,
+            Some(unit) if !biting.contains(&unit) => biting.push(unit),
+            Some(_) => scale = scale * 7 / 8,
+        }
+    }
+    start_only(ends, limits)
+}
+
+const ALL: [Unit; 4] = [Unit::Lines, Unit::Bytes, Unit::Chars, Unit::Tokens];
+
+fn bites(ends: &Ends<'_>, limits: &Limits, unit: Unit) -> bool {
+    let alone = only(limits, unit);
+    let nothing_clipped = Ends { clips: Default::default(), ..*ends };
+    // What is shown can be longer than what came, where bytes were not UTF-8.
+    let is_shown_over = ends.complete && Ends::whole(body(ends.head)).exceeded(&alone) == Some(unit);
+    is_shown_over || nothing_clipped.exceeded(&alone) == Some(unit)
+}
+
+/// Returns `limits` with all but one switched off.
+fn only(limits: &Limits, unit: Unit) -> Limits {
+    let none = Limits::none().encoding(limits.token_encoding());
+    match unit {
+        Unit::Lines => limits.max_lines().map_or(none, |max| none.lines(max)),
+        Unit::Bytes => limits.bytes_in_force().map_or(none, |max| none.bytes(max)),
+        Unit::Chars => limits.max_chars().map_or(none, |max| none.chars(max)),
+        Unit::Tokens => limits.max_tokens().map_or(none, |max| none.tokens(max)),
+    }
+}
+
+/// Returns a limit that the preview breaks, in any language its marker may be in.
+fn first_broken(preview: &Preview<'_>, limits: &Limits) -> Option<Unit> {
+    Lang::ALL.into_iter().find_map(|lang| Ends::whole(&preview.text(lang)).exceeded(limits))
+}
+
+/// What remains where there is no room for two ends: the start.
+fn start_only<'t>(ends: &Ends<'t>, limits: &Limits) -> Preview<'t> {
+    let first = ends.exceeded(limits).unwrap_or(Unit::Bytes);
+    super::head::cut(ends, limits, first)
+}
+
+/// One try at a preview with two ends.
+struct Attempt<'a, 't> {
+    ends: &'a Ends<'t>,
+    limits: &'a Limits,
+    biting: &'a [Unit],
+    /// The part of each share that is used, in 1024ths.
+    scale: usize,
+}
+
+/// How much of one limit either end may have.
+struct Share {
+    head: usize,
+    tail: usize,
+}
+
+impl<'t> Attempt<'_, 't> {
+    fn assemble(&self) -> Option<Preview<'t>> {
+        let text = if self.ends.complete { body(self.ends.head) } else { self.ends.head };
+        let (head_end, head_unit) = self.head_extent(text);
+        let (tail_start, tail_unit) = self.tail_extent(self.ends.tail);
+        if head_end == 0 || tail_start == self.ends.tail.len() {
+            return None;
+        }
+        let kept = Kept { head_end, tail_start };
+        let unit = [head_unit, tail_unit].into_iter().find(|unit| *unit != Unit::Lines).unwrap_or(Unit::Lines);
+        let removed = self.ends.removed(&kept, unit, self.limits);
+        let (head, tail) = (&text[..head_end], &self.ends.tail[tail_start..]);
+        let newlines = count_newlines(head.as_bytes()) + count_newlines(tail.as_bytes());
+        let mut gap = Gap { removed, lines: (self.ends.size.lines - 1).saturating_sub(newlines), style: self.style(unit) };
+        if unit == Unit::Lines {
+            gap.lines = removed.count;
+        }
+        let size = Size { lines: kept_lines(head, tail), bytes: (head.len() + tail.len()) as u64 };
+        let parts = vec![Part::Text(Cow::Borrowed(head)), Part::Gap(gap), Part::Text(Cow::Borrowed(tail))];
+        Some(Preview::new(parts, removed, self.ends.size, size))
+    }
+
+    /// Returns the fullest marker that the limits leave room for.
+    fn style(&self, unit: Unit) -> GapStyle {
+        let line_chars = self.limits.max_line_chars().unwrap_or(usize::MAX);
+        let lines_bite = self.biting.contains(&Unit::Lines);
+        let by_lines = match self.limits.max_lines() {
+            Some(1) => return GapStyle::Dots,
+            Some(2) => return GapStyle::Break,
+            _ if unit == Unit::Lines || lines_bite => GapStyle::Line,
+            _ => GapStyle::Paragraph,
+        };
+        let longest = self.marker_len(Unit::Chars);
+        let sizes = self.biting.iter().filter(|unit| **unit != Unit::Lines);
+        let room = sizes.map(|&unit| self.room(unit)).min();
+        match room {
+            _ if line_chars < DOTS => GapStyle::Break,
+            _ if line_chars < longest => GapStyle::DotsLine,
+            Some(Room::None) => GapStyle::None,
+            Some(Room::Dots) => GapStyle::Dots,
+            Some(Room::Marker) | None => by_lines,
+        }
+    }
+
+    fn room(&self, unit: Unit) -> Room {
+        let max = self.max(unit);
+        if max >= self.marker_len(unit) + 2 {
+            Room::Marker
+        } else if max >= DOTS + 2 {
+            Room::Dots
+        } else {
+            Room::None
+        }
+    }
+
+    fn max(&self, unit: Unit) -> usize {
+        match unit {
+            Unit::Lines => self.limits.max_lines(),
+            Unit::Bytes => self.limits.bytes_in_force(),
+            Unit::Chars => self.limits.max_chars(),
+            Unit::Tokens => self.limits.max_tokens(),
+        }
+        .unwrap_or(usize::MAX)
+    }
+
+    /// Returns the length of the longest marker this output can need, in `unit`.
+    fn marker_len(&self, unit: Unit) -> usize {
+        let lines = self.ends.size.lines;
+        let removed = crate::limits::Removed { count: self.ends.size.bytes, unit: Unit::Tokens };
+        let gap = Gap { removed, lines, style: GapStyle::Paragraph };
+        let lens = Lang::ALL.into_iter().map(|lang| {
+            let marker = notice::marker(&gap, lang);
+            match unit {
+                Unit::Chars => marker.chars().count(),
+                Unit::Lines | Unit::Bytes | Unit::Tokens => marker.len(),
+            }
+        });
+        // In tokens a marker is about a third of its bytes; the measured result decides.
+        let longest = lens.max().unwrap_or(0);
+        if unit == Unit::Tokens { longest / 2 } else { longest }
+    }
+
+    fn share(&self, unit: Unit) -> Share {
+        let max = self.max(unit);
+        let (head, tail) = match (unit, max) {
+            (Unit::Lines, 1..=3) => (1, 1),
+            (Unit::Lines, _) => ((max - 2) / 2, max - 2 - (max - 2) / 2),
+            (_, ROOMY..) => (two_fifths(max - RESERVED), two_fifths(max - RESERVED)),
+            _ => {
+                let marker = match self.room(unit) {
+                    Room::Marker => self.marker_len(unit),
+                    Room::Dots => DOTS,
+                    Room::None => 0,
+                };
+                (max.saturating_sub(marker).div_ceil(2), max.saturating_sub(marker) / 2)
+            }
+        };
+        if unit == Unit::Lines {
+            return Share { head, tail };
+        }
+        let scaled = |share: usize| (share as u128 * self.scale as u128 / 1024) as usize;
+        Share { head: scaled(head), tail: scaled(tail) }
+    }
+
+    /// Returns where the kept start ends, and the limit whose share stopped it.
+    fn head_extent(&self, text: &str) -> (usize, Unit) {
+        let mut best = (text.len(), Unit::Bytes);
+        for &unit in self.biting {
+            let share = self.share(unit).head;
+            let within = &text[..best.0];
+            let end = match unit {
+                Unit::Lines => memchr_iter(b'\n', within.as_bytes()).nth(share - 1),
+                Unit::Bytes => (share < within.len()).then(|| text.floor_char_boundary(share)),
+                Unit::Chars => nth_char(within, share),
+                Unit::Tokens => Some(tokens::head_part(self.limits.token_encoding(), within, share)),
+            };
+            if let Some(end) = end.filter(|end| *end < best.0) {
+                best = (end, unit);
+            }
+        }
+        let (end, unit) = best;
+        if unit == Unit::Lines || end == 0 { best } else { (snap_back(text, edge::floor(text, end)), unit) }
+    }
+
+    /// Returns where the kept end starts, and the limit whose share stopped it.
+    fn tail_extent(&self, text: &str) -> (usize, Unit) {
+        let mut best = (0, Unit::Bytes);
+        for &unit in self.biting {
+            let share = self.share(unit).tail;
+            let within = &text[best.0..];
+            let start = match unit {
+                Unit::Lines => memrchr_iter(b'\n', within.as_bytes()).nth(share - 1).map(|at| at + 1),
+                Unit::Bytes => within.len().checked_sub(share).map(|at| within.ceil_char_boundary(at)),
+                Unit::Chars => nth_char_back(within, share),
+                Unit::Tokens => Some(tokens::tail_part(self.limits.token_encoding(), within, share)),
+            };
+            if let Some(start) = start.filter(|start| *start > 0) {
+                best = (best.0 + start, unit);
+            }
+        }
+        let (start, unit) = best;
+        if unit == Unit::Lines || start == text.len() { best } else { (snap_on(text, edge::ceil(text, start)), unit) }
+    }
+}
+
+fn two_fifths(n: usize) -> usize {
+    n / 5 * 2 + n % 5 * 2 / 5
+}
+
+/// What there is room for between the ends, smallest first.
+#[derive(Clone, Copy, Eq, Ord, PartialEq, PartialOrd)]
+enum Room {
+    None,
+    Dots,
+    Marker,
+}
+
+/// Moves the end of the start back to a line edge where that costs less than a tenth of it.
+fn snap_back(text: &str, end: usize) -> usize {
+    let bytes = text.as_bytes();
+    if bytes.get(end).is_none_or(|&next| next == b'\n') {
+        return end;
+    }
+    match memrchr(b'\n', &bytes[..end]) {
+        Some(newline) if newline > 0 && (end - newline) * 10 < end => newline,
+        _ => end,
+    }
+}
+
+/// Moves the start of the end on to a line edge where that costs less than a tenth of it.
+fn snap_on(text: &str, start: usize) -> usize {
+    let bytes = text.as_bytes();
+    if start == 0 || bytes[start - 1] == b'\n' {
+        return start;
+    }
+    match memchr(b'\n', &bytes[start..]) {
+        Some(ahead) if start + ahead + 1 < text.len() && (ahead + 1) * 10 < text.len() - start => start + ahead + 1,
+        _ => start,
+    }
+}

@@ -1,0 +1,138 @@
+//! Shortens lines that are over `max_line_chars`, as they stream by.
+//!
+//! A shortened line keeps its start, whatever the strategy, and ends in `...`; its chars, the dots included, are within the
+//! limit. Bytes pass undecoded; no more of a line is held than the limit can keep.
+
+use memchr::memchr;
+
+use super::edge;
+use crate::limits::Limits;
+use crate::text;
+
+const DOTS: &[u8] = b"...";
+
+/// Tells whether a line of `text` is over the limit on its chars.
+pub(super) fn is_needed(text: &str, limits: &Limits) -> bool {
+    let Some(max) = limits.max_line_chars() else { return false };
+    text.split('\n').any(|line| line.len() > max && super::head::nth_char(line, max).is_some())
+}
+
+/// Passes lines on, the long ones shortened.
+#[derive(Debug)]
+pub(crate) struct Clipper {
+    max_chars: usize,
+    /// The start of the current line, held until it is known whether the line is too long.
+    held: Vec<u8>,
+    /// Whether the current line was found too long and the rest of it is dropped.
+    dropping: bool,
+    dropped: text::CharCounter,
+    removed_chars: u64,
+}
+
+impl Clipper {
+    pub(crate) fn new(max_chars: usize) -> Self {
+        Clipper { max_chars, held: Vec::new(), dropping: false, dropped: Default::default(), removed_chars: 0 }
+    }
+
+    /// Returns how many chars were left out of the lines so far.
+    pub(crate) fn removed_chars(&self) -> u64 {
+        self.removed_chars
+    }
+
+    /// Takes a chunk; what may pass goes to `keep`, a second argument telling whether it is the `...` of a shortened line.
+    pub(crate) fn push(&mut self, mut chunk: &[u8], keep: &mut impl FnMut(&[u8], bool)) {
+        while let Some(newline) = memchr(b'\n', chunk) {
+            let (line, rest) = chunk.split_at(newline);
+            self.part(line, keep);
+            self.end(keep);
+            keep(b"\n", false);
+            chunk = &rest[1..];
+        }
+        self.part(chunk, keep);
+    }
+
+    /// Passes on what is held of a last line without a newline.
+    pub(crate) fn end(&mut self, keep: &mut impl FnMut(&[u8], bool)) {
+        if self.dropping {
+            self.removed_chars += self.dropped.total();
+        } else {
+            self.settle(keep);
+            if self.dropping {
+                self.removed_chars += self.dropped.total();
+            } else {
+                keep(&self.held, false);
+            }
+        }
+        self.held.clear();
+        self.dropping = false;
+        self.dropped = Default::default();
+    }
+
+    fn part(&mut self, mut piece: &[u8], keep: &mut impl FnMut(&[u8], bool)) {
+        // Four bytes a char, and enough behind the limit to see whether its edge is inside a cluster.
+        let enough = self.max_chars.saturating_mul(4).saturating_add(edge::CONTEXT_BYTES + 4);
+        if !self.dropping {
+            let taken = piece.len().min(enough.saturating_sub(self.held.len()));
+            self.held.extend_from_slice(&piece[..taken]);
+            piece = &piece[taken..];
+            if self.held.len() >= enough {
+                self.settle(keep);
+            }
+        }
+        if self.dropping {
+            self.dropped.push(piece);
+        }
+    }
+
+    /// Decides whether what is held of the line is too long, and if so passes on its start.
+    fn settle(&mut self, keep: &mut impl FnMut(&[u8], bool)) {
+        if self.held.len() <= self.max_chars {
+            return;
+        }
+        let shown = text::decode(&self.held);
+        if super::head::nth_char(&shown, self.max_chars).is_none() {
+            return;
+        }
+        let dots = if self.max_chars > DOTS.len() { DOTS } else { b"" };
+        let room = super::head::nth_char(&shown, self.max_chars - dots.len()).unwrap_or(shown.len());
+        let kept = text::raw_prefix_len(&self.held, edge::floor(&shown, room));
+        keep(&self.held[..kept], false);
+        if !dots.is_empty() {
+            keep(dots, true);
+        }
+        self.dropped.push(&self.held[kept..]);
+        self.dropping = true;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn clip(max_chars: usize, chunks: &[&str]) -> (String, u64) {
+        let (mut clipper, mut out) = (Clipper::new(max_chars), Vec::new());
+        let mut keep = |bytes: &[u8], _: bool| out.extend_from_slice(bytes);
+        chunks.iter().for_each(|chunk| clipper.push(chunk.as_bytes(), &mut keep));
+        clipper.end(&mut keep);
+        (String::from_utf8(out).unwrap(), clipper.removed_chars())
+    }
+
+    #[test]
+    fn long_lines_end_in_dots_and_short_ones_pass() {
+        assert_eq!(clip(5, &["abcde\nabcdef\n"]), ("abcde\nab...\n".into(), 4));
+        assert_eq!(clip(5, &["abc", "def", "g"]), ("ab...".into(), 5));
+        assert_eq!(clip(5, &["ééééé\néééééé"]), ("ééééé\néé...".into(), 4));
+        assert_eq!(clip(3, &["abcd"]), ("abc".into(), 1));
+    }
+
+    #[test]
+    fn a_line_beyond_what_is_held_is_counted_to_its_end() {
+        let long = "x".repeat(100_000);
+        assert_eq!(clip(10, &[&long, &long, "\nok"]), (format!("{}...\nok", "x".repeat(7)), 199_993));
+    }
+
+    #[test]
+    fn a_cluster_is_not_split() {
+        assert_eq!(clip(5, &["ae\u{301}bcdefgh"]).0, "a...");
+    }
+}

@@ -1,0 +1,219 @@
+//! Cuts text to its limits.
+//!
+//! Works on borrowed text; saying what was cut is [`notice`](crate::notice)'s job. A cut falls on a line edge, or on a
+//! grapheme edge where one line alone is too long. The same code serves a whole text and a stream: it sees only the two
+//! [`Ends`] of the output and its size, and never looks further into them than a stream is sure to have kept.
+//!
+//! A strategy is a module here that turns ends and limits into [`Part`]s. One that scores lines in the middle brings its
+//! own keeper in [`stream`](crate::stream) and returns its kept runs as parts with gaps between them.
+
+mod both;
+pub(crate) mod clip;
+pub(crate) mod edge;
+mod head;
+mod preview;
+mod tail;
+
+pub use self::preview::{Gap, GapStyle, Part, Preview};
+
+use crate::limits::{Limits, Removed, Size, Unit};
+use crate::strategy::Strategy;
+use crate::stream::{Stream, Streamed};
+
+/// Up to which size all of an output is counted in tokens. Beyond it what was removed is given in bytes, which are exact
+/// for free, since counting all of a large output would undo the point of a cut that costs O(limit).
+pub(crate) const COUNTED_BYTES: usize = 2 << 20;
+
+/// A text within its limits, or the part of it that was kept.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[must_use]
+pub enum Cut<'t> {
+    /// The text is within every limit: the same bytes, not copied.
+    Whole(&'t str),
+    /// The text was over a limit.
+    Part(Preview<'t>),
+}
+
+/// Cuts `text` to `limits`, keeping what `strategy` says.
+///
+/// ```
+/// use overspill::{Cut, Lang, Limits, Strategy, cut};
+///
+/// let limits = Limits::none().lines(2);
+/// assert_eq!(cut("a\nb\n", &limits, Strategy::Head), Cut::Whole("a\nb\n"));
+///
+/// let Cut::Part(preview) = cut("a\nb\nc\n", &limits, Strategy::Tail) else { panic!() };
+/// assert_eq!(preview.text(Lang::En), "b\nc");
+/// assert_eq!(preview.removed().count, 1);
+/// ```
+pub fn cut<'t>(text: &'t str, limits: &Limits, strategy: Strategy) -> Cut<'t> {
+    if clip::is_needed(text, limits) {
+        let mut stream = Stream::new(limits, strategy);
+        stream.push(text.as_bytes());
+        return match stream.finish() {
+            Streamed::Part(preview) => Cut::Part(preview),
+            Streamed::Whole(_) => Cut::Whole(text),
+        };
+    }
+    let ends = Ends::whole(text);
+    match ends.exceeded(limits) {
+        None => Cut::Whole(text),
+        Some(first) => Cut::Part(ends.cut(limits, strategy, first)),
+    }
+}
+
+/// What is known of an output when it is cut: its two ends as text, and its size.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ends<'t> {
+    /// The start, as far as it was kept.
+    pub(crate) head: &'t str,
+    /// The end, as far as it was kept, without the newline that ends the last line.
+    pub(crate) tail: &'t str,
+    /// Whether the ends are all there is: then both are the same text, but for a final newline.
+    pub(crate) complete: bool,
+    /// The size of the output as it came.
+    pub(crate) size: Size,
+    /// Its chars, where somebody counted them.
+    pub(crate) chars: Option<u64>,
+    /// What shortening long lines took away, and where.
+    pub(crate) clips: Clips<'t>,
+    /// The bytes as they came, where they differ from `head` and `tail` because some were not UTF-8.
+    pub(crate) raw: Option<RawEnds<'t>>,
+}
+
+/// Where long lines were shortened: offsets of the closing `...` in the two ends.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Clips<'t> {
+    pub(crate) in_head: &'t [usize],
+    pub(crate) in_tail: &'t [usize],
+    pub(crate) removed_chars: u64,
+}
+
+/// The bytes behind the two ends, where they are not the text itself.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RawEnds<'t> {
+    pub(crate) head: &'t [u8],
+    pub(crate) tail: &'t [u8],
+}
+
+/// What of the ends is kept: the head up to `head_end`, the tail from `tail_start`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Kept {
+    pub(crate) head_end: usize,
+    pub(crate) tail_start: usize,
+}
+
+impl<'t> Ends<'t> {
+    pub(crate) fn whole(text: &'t str) -> Self {
+        Ends {
+            head: text,
+            tail: body(text),
+            complete: true,
+            size: Size::of(text.as_bytes()),
+            chars: None,
+            clips: Clips::default(),
+            raw: None,
+        }
+    }
+
+    /// Returns the unit of the first limit that the output is over, in the order lines, bytes, chars, tokens.
+    pub(crate) fn exceeded(&self, limits: &Limits) -> Option<Unit> {
+        let over = |limit: Option<usize>, size: u64| limit.is_some_and(|limit| size > limit as u64);
+        if over(limits.max_lines(), self.size.lines) {
+            return Some(Unit::Lines);
+        }
+        if over(limits.bytes_in_force(), self.size.bytes) {
+            return Some(Unit::Bytes);
+        }
+        if let Some(max) = limits.max_chars() {
+            let chars = if self.size.bytes <= max as u64 { self.size.bytes } else { self.chars() };
+            if chars > max as u64 {
+                return Some(Unit::Chars);
+            }
+        }
+        if limits.max_tokens().is_some_and(|max| !self.complete || !limits.token_encoding().fits(self.head, max)) {
+            return Some(Unit::Tokens);
+        }
+        (self.clips.removed_chars > 0).then_some(Unit::Chars)
+    }
+
+    /// Cuts an output that is over the limit `first`.
+    pub(crate) fn cut(&self, limits: &Limits, strategy: Strategy, first: Unit) -> Preview<'t> {
+        match strategy {
+            Strategy::Head => head::cut(self, limits, first),
+            Strategy::Tail => tail::cut(self, limits, first),
+            Strategy::HeadTail => both::cut(self, limits),
+        }
+    }
+
+    /// Returns the chars of the output, counting them if nobody did.
+    fn chars(&self) -> u64 {
+        self.chars.unwrap_or_else(|| self.head.chars().count() as u64)
+    }
+
+    /// Returns how much is not in `kept`, in `unit`.
+    fn removed(&self, kept: &Kept, unit: Unit, limits: &Limits) -> Removed {
+        let encoding = limits.token_encoding();
+        let (head, tail) = (&self.head[..kept.head_end], &self.tail[kept.tail_start..]);
+        let clips = self.clips.count(kept);
+        let count = match unit {
+            Unit::Lines => self.size.lines.saturating_sub(shown_lines(head, tail, limits)),
+            Unit::Bytes => (self.size.bytes + 3 * clips).saturating_sub(self.raw_bytes(kept)),
+            Unit::Chars => (self.chars() + 3 * clips).saturating_sub((head.chars().count() + tail.chars().count()) as u64),
+            Unit::Tokens => match self.all_tokens(encoding) {
+                Some(all) => all.saturating_sub(encoding.count(head) + encoding.count(tail)),
+                None => return self.removed(kept, Unit::Bytes, limits),
+            },
+        };
+        Removed { count, unit }
+    }
+
+    /// Returns the bytes as they came that `kept` shows.
+    fn raw_bytes(&self, kept: &Kept) -> u64 {
+        let tail_len = self.tail.len() - kept.tail_start;
+        let bytes = match self.raw {
+            None => kept.head_end + tail_len,
+            Some(raw) => crate::text::raw_prefix_len(raw.head, kept.head_end) + crate::text::raw_suffix_len(raw.tail, tail_len),
+        };
+        bytes as u64
+    }
+
+    fn all_tokens(&self, encoding: crate::Encoding) -> Option<u64> {
+        let countable = self.clips.removed_chars == 0 && self.size.bytes <= COUNTED_BYTES as u64;
+        countable.then(|| encoding.count(self.head))
+    }
+}
+
+impl Clips<'_> {
+    fn count(&self, kept: &Kept) -> u64 {
+        let head = self.in_head.partition_point(|&at| at < kept.head_end);
+        let tail = self.in_tail.len() - self.in_tail.partition_point(|&at| at < kept.tail_start);
+        (head + tail) as u64
+    }
+}
+
+/// Returns the lines that two kept ends hold; an end that is not empty has one more line than newlines.
+fn kept_lines(head: &str, tail: &str) -> u64 {
+    let lines = |text: &str| crate::limits::count_newlines(text.as_bytes()) + u64::from(!text.is_empty());
+    lines(head) + lines(tail)
+}
+
+/// The same, for ends that the line limit allows: a lone newline that stands for a blank line is one line, not two.
+fn shown_lines(head: &str, tail: &str, limits: &Limits) -> u64 {
+    kept_lines(head, tail).min(limits.max_lines().map_or(u64::MAX, |max| max as u64))
+}
+
+/// Returns the text without the newline that ends its last line.
+fn body(text: &str) -> &str {
+    text.strip_suffix('\n').unwrap_or(text)
+}
+
+/// Tells whether `line` alone is over a size limit of `limits`.
+fn is_alone_too_long(line: &str, limits: &Limits) -> bool {
+    limits.bytes_in_force().is_some_and(|max| line.len() > max)
+        || limits.max_chars().is_some_and(|max| head::nth_char(line, max).is_some())
+        || limits.max_tokens().is_some_and(|max| !limits.token_encoding().fits(line, max))
+}
+
+#[cfg(test)]
+mod tests;

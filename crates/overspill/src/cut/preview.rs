@@ -1,0 +1,135 @@
+//! The kept part of an output, and the gaps in it.
+
+use std::borrow::Cow;
+
+use crate::limits::{Limits, Removed, Size};
+use crate::notice::{self, Lang};
+
+/// The part of an output that was kept, with what is known of the rest.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct Preview<'t> {
+    parts: Vec<Part<'t>>,
+    removed: Removed,
+    original: Size,
+    kept: Size,
+}
+
+/// A piece of a preview.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum Part<'t> {
+    /// Kept text, verbatim but for shortened lines and bytes that were not UTF-8.
+    Text(Cow<'t, str>),
+    /// A place where something was left out, said in words between the kept parts.
+    Gap(Gap),
+    /// The output is binary, so a line about it stands for it.
+    Binary {
+        /// Its size in bytes.
+        bytes: u64,
+        /// What bounds that line, too.
+        limits: Limits,
+    },
+}
+
+/// What was left out between two kept parts.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct Gap {
+    /// How much, in the unit of the limit that stopped the cut.
+    pub removed: Removed,
+    /// How many line ends were among it.
+    pub lines: u64,
+    /// How the gap is said.
+    pub style: GapStyle,
+}
+
+/// How a gap is said, by the room there is.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum GapStyle {
+    /// A paragraph of its own: amount and lines.
+    Paragraph,
+    /// A line of its own: lines only.
+    Line,
+    /// Three dots on a line of their own.
+    DotsLine,
+    /// Three dots between the parts.
+    Dots,
+    /// A line end, since there is room for nothing else.
+    Break,
+    /// Nothing.
+    None,
+}
+
+impl<'t> Preview<'t> {
+    pub(crate) fn new(parts: Vec<Part<'t>>, removed: Removed, original: Size, kept: Size) -> Self {
+        Preview { parts, removed, original, kept }
+    }
+
+    /// Returns the preview as text. Words in it (the marker of a gap) are in `lang`.
+    pub fn text(&self, lang: Lang) -> Cow<'_, str> {
+        match &self.parts[..] {
+            [Part::Text(text)] => Cow::Borrowed(text),
+            parts => Cow::Owned(parts.iter().map(|part| part.text(lang)).collect()),
+        }
+    }
+
+    /// Returns the pieces in order.
+    pub fn parts(&self) -> &[Part<'t>] {
+        &self.parts
+    }
+
+    /// Returns how much was left out.
+    pub fn removed(&self) -> Removed {
+        self.removed
+    }
+
+    /// Returns the size of the whole output.
+    pub fn original(&self) -> Size {
+        self.original
+    }
+
+    /// Returns the size of what was kept, without the words about gaps.
+    pub fn kept(&self) -> Size {
+        self.kept
+    }
+
+    /// Tells whether a gap's marker in the preview already says how much was left out.
+    pub fn says_removed(&self) -> bool {
+        self.parts.iter().any(|part| {
+            matches!(part, Part::Gap(Gap { style: GapStyle::Paragraph | GapStyle::Line, .. }))
+        })
+    }
+
+    /// Detaches the preview from the text it was cut from.
+    pub fn into_owned(self) -> Preview<'static> {
+        let parts = self.parts.into_iter().map(Part::into_owned).collect();
+        Preview { parts, removed: self.removed, original: self.original, kept: self.kept }
+    }
+}
+
+impl Part<'_> {
+    fn text(&self, lang: Lang) -> Cow<'_, str> {
+        match self {
+            Part::Text(text) => Cow::Borrowed(text),
+            Part::Gap(gap) => notice::marker(gap, lang),
+            Part::Binary { bytes, limits } => {
+                let line = notice::binary(*bytes, lang);
+                let fitting = match crate::cut(&line, limits, crate::Strategy::Head) {
+                    crate::Cut::Part(preview) => Some(preview.text(lang).into_owned()),
+                    crate::Cut::Whole(_) => None,
+                };
+                Cow::Owned(fitting.unwrap_or(line))
+            }
+        }
+    }
+
+    fn into_owned(self) -> Part<'static> {
+        match self {
+            Part::Text(text) => Part::Text(Cow::Owned(text.into_owned())),
+            Part::Gap(gap) => Part::Gap(gap),
+            Part::Binary { bytes, limits } => Part::Binary { bytes, limits },
+        }
+    }
+}

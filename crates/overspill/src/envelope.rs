@@ -1,0 +1,318 @@
+//! The Standard Envelope v1.0: what a tool answers.
+//!
+//! At the top only `status`, `data`, `text`, `stats`, `context`, and `error` exactly when the status is `error`. Bounding
+//! one measures its readable payload, saves the complete JSON, and puts preview and record into `data`; the result is
+//! always a valid envelope.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+use crate::bound::{Kept, Keeping, Message, Policy, Truncation};
+use crate::cut::{Cut, Preview, cut};
+use crate::json as layout;
+use crate::limits::{Limits, Size};
+use crate::notice::{self, Lang, Outcome};
+use crate::store::{Format, Store};
+use crate::strategy::Strategy;
+
+/// The most bytes of `stats`, `context` or `error` that are carried over into a bounded envelope.
+const CARRIED_BYTES: usize = 4096;
+
+/// The most chars of a string that is carried over, where all of them together are too long.
+const CARRIED_STRING_CHARS: usize = 200;
+
+/// How complete an answer is.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "lowercase")]
+#[non_exhaustive]
+pub enum Status {
+    /// All of it.
+    Success,
+    /// Cut, timed out with results, or some items failed.
+    Partial,
+    /// The call failed.
+    Error,
+}
+
+/// Why a call failed.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+#[non_exhaustive]
+pub enum Code {
+    /// There is no such thing.
+    NotFound,
+    /// The path is outside the root.
+    AccessDenied,
+    /// The operating system refused.
+    PermissionDenied,
+    /// A parameter is missing, unknown or bad.
+    InvalidParam,
+    /// It took too long and has nothing to show.
+    Timeout,
+    /// A fault of the tool itself.
+    InternalError,
+    /// What was run failed.
+    ExecutionError,
+    /// Something changed in between.
+    Conflict,
+    /// A file was expected.
+    IsDirectory,
+    /// A text was expected.
+    BinaryFile,
+}
+
+/// The `error` of an envelope.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Failure {
+    /// What kind of failure.
+    pub code: Code,
+    /// What failed, in one line.
+    pub message: String,
+}
+
+/// A tool's answer.
+///
+/// ```
+/// use overspill::{Envelope, Lang};
+/// let envelope = Envelope::of_output("a\nb\n", Lang::En);
+/// assert_eq!(Envelope::parse(envelope.to_json().as_bytes()), Some(envelope));
+/// ```
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Envelope {
+    /// How complete it is.
+    pub status: Status,
+    /// The result.
+    pub data: Map<String, Value>,
+    /// What the model reads.
+    pub text: String,
+    /// Figures about the call, `time_ms` among them.
+    pub stats: Map<String, Value>,
+    /// Where and with what it was called: `cwd` and `params_input` at least.
+    pub context: Map<String, Value>,
+    /// Why it failed, exactly when `status` is `error`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<Failure>,
+}
+
+impl Envelope {
+    /// Reads an envelope; `None` for anything else.
+    pub fn parse(json: &[u8]) -> Option<Envelope> {
+        let envelope: Envelope = serde_json::from_slice(json).ok()?;
+        ((envelope.status == Status::Error) == envelope.error.is_some()).then_some(envelope)
+    }
+
+    /// Wraps a plain output that is within its limits.
+    pub fn of_output(output: &str, lang: Lang) -> Envelope {
+        let size = Size::of(output.as_bytes());
+        Envelope {
+            status: Status::Success,
+            data: object(json!({ "content": output, "truncated": false })),
+            text: notice::complete(size, lang),
+            stats: object(json!({ "time_ms": 0 })),
+            context: object(json!({ "cwd": ".", "params_input": {} })),
+            error: None,
+        }
+    }
+
+    /// Makes it the answer of a call that failed. What it has to show moves into `text`, since `data` is empty then, unless
+    /// a cut put its record there.
+    pub fn failed(mut self, code: Code, message: String) -> Envelope {
+        if let Some(Value::String(content)) = self.data.remove("content") {
+            self.text = format!("{message}\n\n{content}");
+            self.data.clear();
+        }
+        self.status = Status::Error;
+        self.error = Some(Failure { code, message });
+        self
+    }
+
+    /// Returns the envelope as JSON on one line.
+    pub fn to_json(&self) -> String {
+        serde_json::to_string(self).unwrap_or_default()
+    }
+
+    /// Tells whether the tool asked not to be bounded.
+    fn skips(&self) -> bool {
+        self.context.get("truncation_skip") == Some(&Value::Bool(true))
+    }
+
+    /// Bounds the envelope. `source` is the JSON it was read from, if it was, so that the spill keeps every digit of it.
+    pub fn bound(self, policy: &Policy<'_>, source: Option<&str>) -> Envelope {
+        if self.skips() {
+            return self;
+        }
+        let payload = self.payload(&policy.limits);
+        let is_cut = matches!(cut(payload.text(), &policy.limits, policy.strategy), Cut::Part(_));
+        if !is_cut && self.is_within(policy.max_result_chars) {
+            return self;
+        }
+        let kept = self.keep(&payload, policy, source);
+        let strategy = if is_cut { policy.strategy } else { Strategy::HeadTail };
+        let mut limits = policy.limits;
+        loop {
+            if let Cut::Part(preview) = cut(payload.text(), &limits, strategy) {
+                let envelope = self.clone().with_cut(&preview, strategy, &kept, policy);
+                if limits.max_chars() == Some(1) || envelope.is_within(policy.max_result_chars) {
+                    return envelope;
+                }
+            }
+            // The guard holds for the JSON with its escapes, so the preview shrinks until that fits.
+            let room = limits.max_chars().or(policy.max_result_chars).unwrap_or(usize::MAX);
+            limits = limits.chars(room / 4 * 3);
+        }
+    }
+
+    fn is_within(&self, max_result_chars: Option<usize>) -> bool {
+        max_result_chars.is_none_or(|max| self.to_json().chars().count() <= max)
+    }
+
+    /// Puts preview and record of a cut in place of the data.
+    fn with_cut(mut self, preview: &Preview<'_>, strategy: Strategy, kept: &Kept, policy: &Policy<'_>) -> Envelope {
+        let outcome = if self.status == Status::Error { Outcome::Failed } else { Outcome::Succeeded };
+        let message = Message::compose(preview, strategy, kept.hint(policy, outcome), policy);
+        let truncation = Truncation::new(policy, strategy, preview, kept);
+        self.data = object(json!({ "truncated": true, "truncation": truncation, "preview": message.preview }));
+        self.text = message.notice;
+        self.status = if self.status == Status::Error { Status::Error } else { Status::Partial };
+        self.stats = carried(self.stats, &["time_ms"]);
+        self.context = carried(self.context, &["cwd", "params_input", "path_resolved"]);
+        if let Some(failure) = &mut self.error {
+            shorten(&mut failure.message, CARRIED_BYTES / 4);
+        }
+        self
+    }
+
+    /// Chooses what is measured and previewed: `text` where it carries the payload, else the largest string in `data`, else
+    /// `data` itself. Where what is carried over is too long, it is the whole envelope.
+    fn payload(&self, limits: &Limits) -> Payload<'_> {
+        let carried = json_len(&self.stats) + json_len(&self.context) + self.error.as_ref().map_or(0, |error| error.message.len());
+        if carried > limits.reach_bytes().max(2 * CARRIED_BYTES) {
+            return Payload::Pretty(pretty(self));
+        }
+        let data = json_len(&self.data);
+        let largest = self.data.values().map(largest_string).max_by_key(|text| text.len()).unwrap_or("");
+        // A text that only reports on the data is short beside it; one that repeats it is not.
+        if self.text.len() >= largest.len() && self.text.len() * 4 >= data {
+            Payload::Text(&self.text)
+        } else if largest.len() * 2 >= data {
+            Payload::Text(largest)
+        } else {
+            Payload::Pretty(pretty(&self.data))
+        }
+    }
+
+    /// Saves the complete JSON, and beside it the payload where that is one text.
+    fn keep(&self, payload: &Payload<'_>, policy: &Policy<'_>, source: Option<&str>) -> Kept {
+        let Keeping::Store { store, .. } = policy.keeping else {
+            let Keeping::Nowhere(why) = policy.keeping else { return Kept::Lost(String::new()) };
+            return Kept::Lost(why.to_owned());
+        };
+        let complete = source.map_or_else(|| pretty(self), layout::pretty);
+        let text = match payload {
+            Payload::Text(text) => Some(*text),
+            Payload::Pretty(_) => None,
+        };
+        save(store, policy, &complete, text).unwrap_or_else(|error| Kept::Lost(error.to_string()))
+    }
+}
+
+fn save(store: &Store, policy: &Policy<'_>, complete: &str, text: Option<&str>) -> Result<Kept, crate::Error> {
+    let mut spill = store.begin(&policy.tool)?;
+    spill.write(complete.as_bytes())?;
+    let companion = match text {
+        Some(text) => {
+            let mut companion = spill.companion()?;
+            companion.write(text.as_bytes())?;
+            Some(companion)
+        }
+        None => None,
+    };
+    let whole = spill.commit(Format::Json)?;
+    let named = match companion {
+        Some(companion) => companion.commit(Format::Text)?,
+        None => whole.clone(),
+    };
+    Ok(Kept::both(whole, &named, policy))
+}
+
+/// What of an envelope is measured and previewed.
+enum Payload<'e> {
+    /// One text in it.
+    Text(&'e str),
+    /// Structure, laid out over lines.
+    Pretty(String),
+}
+
+impl Payload<'_> {
+    fn text(&self) -> &str {
+        match self {
+            Payload::Text(text) => text,
+            Payload::Pretty(text) => text,
+        }
+    }
+}
+
+fn object(value: Value) -> Map<String, Value> {
+    match value {
+        Value::Object(map) => map,
+        _ => Map::new(),
+    }
+}
+
+fn pretty(value: &impl Serialize) -> String {
+    let mut text = serde_json::to_string_pretty(value).unwrap_or_default();
+    text.push('\n');
+    text
+}
+
+fn json_len(value: &impl Serialize) -> usize {
+    serde_json::to_string(value).map_or(0, |text| text.len())
+}
+
+fn largest_string(value: &Value) -> &str {
+    match value {
+        Value::String(text) => text,
+        Value::Array(items) => items.iter().map(largest_string).max_by_key(|text| text.len()).unwrap_or(""),
+        Value::Object(map) => map.values().map(largest_string).max_by_key(|text| text.len()).unwrap_or(""),
+        _ => "",
+    }
+}
+
+/// Returns what is carried over of `stats` or `context`: all of it, or where that is too long its strings shortened, or
+/// where that is not enough its required members.
+fn carried(map: Map<String, Value>, required: &[&str]) -> Map<String, Value> {
+    if json_len(&map) <= CARRIED_BYTES {
+        return map;
+    }
+    let mut value = Value::Object(map);
+    shorten_strings(&mut value);
+    let map = object(value);
+    if json_len(&map) <= CARRIED_BYTES {
+        return map;
+    }
+    let keep = |(key, value): (String, Value)| {
+        let value = if json_len(&value) <= CARRIED_BYTES / 4 { value } else { json!({}) };
+        required.contains(&key.as_str()).then_some((key, value))
+    };
+    map.into_iter().filter_map(keep).collect()
+}
+
+fn shorten_strings(value: &mut Value) {
+    match value {
+        Value::String(text) => shorten(text, CARRIED_STRING_CHARS),
+        Value::Array(items) => items.iter_mut().for_each(shorten_strings),
+        Value::Object(map) => map.values_mut().for_each(shorten_strings),
+        _ => {}
+    }
+}
+
+fn shorten(text: &mut String, max_chars: usize) {
+    let limits = Limits::none().chars(max_chars.saturating_sub(3));
+    let Cut::Part(preview) = cut(text, &limits, Strategy::Head) else { return };
+    *text = format!("{}...", preview.text(Lang::En));
+}
+
+#[cfg(test)]
+mod tests;

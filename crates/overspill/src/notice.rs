@@ -1,0 +1,364 @@
+//! The words a model reads about a cut: one table, in English and Chinese.
+//!
+//! Every message is a row of [`Message`] with a template in each language; nothing else in the project words a notice.
+//! A notice is at most [`NOTICE_BYTES`] long beside the path it names. What an agent can do next is
+//! [`Reach`](crate::hint::Reach), which is data; this module only says it.
+
+use std::borrow::Cow;
+
+use crate::cut::{Gap, GapStyle, edge};
+use crate::hint::Reach;
+use crate::limits::{Removed, Unit};
+
+/// The most bytes of a notice, beside the path it names.
+pub const NOTICE_BYTES: usize = 1024;
+
+/// The most bytes that a notice quotes of a reason.
+const REASON_BYTES: usize = 200;
+
+/// The language of what a model reads.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum Lang {
+    /// English.
+    #[default]
+    En,
+    /// Chinese.
+    Zh,
+}
+
+impl Lang {
+    /// Every language, in the order that help lists them.
+    pub const ALL: [Lang; 2] = [Lang::En, Lang::Zh];
+
+    /// Returns the name used in configuration.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Lang::En => "en",
+            Lang::Zh => "zh",
+        }
+    }
+
+    /// Returns the language of a name.
+    pub fn parse(name: &str) -> Option<Lang> {
+        Lang::ALL.into_iter().find(|lang| lang.name() == name)
+    }
+}
+
+/// How the call that made an output ended, as far as it is known.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum Outcome {
+    /// It succeeded.
+    Succeeded,
+    /// It failed.
+    Failed,
+    /// Nobody knows: the output came through a pipe.
+    #[default]
+    Unknown,
+}
+
+/// Where the whole output is.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum Rest<'a> {
+    /// In the store.
+    Saved {
+        /// The path of the spill, as the agent can use it.
+        path: &'a str,
+        /// Its id.
+        id: &'a str,
+    },
+    /// Nowhere.
+    Lost {
+        /// Why it was not saved.
+        why: &'a str,
+    },
+}
+
+/// The rows of the table.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub(crate) enum Message {
+    Removed,
+    GapSize,
+    GapLines,
+    Binary,
+    SavedAfterSuccess,
+    SavedAfterFailure,
+    Saved,
+    LostAfterSuccess,
+    LostAfterFailure,
+    Lost,
+    Delegate,
+    SearchAndPage,
+    Search,
+    Page,
+    Shell,
+    Narrow,
+    Complete,
+    Failed,
+    BackgroundLeft,
+}
+
+impl Message {
+    const fn templates(self) -> (&'static str, &'static str) {
+        match self {
+            Message::Removed => ("...{n} {unit} truncated...", "...已截断 {n} {unit}..."),
+            Message::GapSize => ("... [truncated {n} {unit} / {m} lines] ...", "... [截断了 {n} {unit} / {m} 行] ..."),
+            Message::GapLines => ("... [truncated {m} lines] ...", "... [截断了 {m} 行] ..."),
+            Message::Binary => ("binary output, {n} bytes, not shown", "二进制输出，{n} 字节，未显示"),
+            Message::SavedAfterSuccess => (
+                "The tool call succeeded but the output was truncated. Full output saved to: {path}",
+                "⚠️ 输出过大已截断，完整内容见 {path}",
+            ),
+            Message::SavedAfterFailure => (
+                "The tool call failed and its output was truncated. Full output saved to: {path}",
+                "⚠️ 调用失败，且输出过大已截断，完整内容见 {path}",
+            ),
+            Message::Saved => (
+                "The output was truncated. Full output saved to: {path}",
+                "⚠️ 输出过大已截断，完整内容见 {path}",
+            ),
+            Message::LostAfterSuccess => (
+                "The tool call succeeded but the output was truncated, and the full output was not saved: {why}",
+                "⚠️ 输出过大已截断，完整内容未保存：{why}",
+            ),
+            Message::LostAfterFailure => (
+                "The tool call failed and its output was truncated, and the full output was not saved: {why}",
+                "⚠️ 调用失败，且输出过大已截断，完整内容未保存：{why}",
+            ),
+            Message::Lost => (
+                "The output was truncated, and the full output was not saved: {why}",
+                "⚠️ 输出过大已截断，完整内容未保存：{why}",
+            ),
+            Message::Delegate => (
+                "Use the {task} tool to have a subagent process this file with {tools}. Do NOT read the full file yourself: delegate to save context.",
+                "请用 {task} 工具让子代理通过 {tools} 处理该文件，不要自己读取整个文件，以节省上下文。",
+            ),
+            Message::SearchAndPage => (
+                "Use {grep} to search the full content or {read} with offset and limit to view parts of it.",
+                "可用 {grep} 搜索完整内容，或用 {read} 配合 offset 和 limit 分段查看。",
+            ),
+            Message::Search => ("Use {grep} to search the full content.", "可用 {grep} 搜索完整内容。"),
+            Message::Page => (
+                "Use {read} with offset and limit to view parts of it.",
+                "可用 {read} 配合 offset 和 limit 分段查看。",
+            ),
+            Message::Shell => (
+                "In a shell: {program} show {id} --grep PATTERN, or --offset N --limit N.",
+                "在 shell 中：{program} show {id} --grep PATTERN，或 --offset N --limit N。",
+            ),
+            Message::Narrow => (
+                "If you need the rest, repeat the call so that it gives less.",
+                "如需其余内容，请缩小范围后重新调用。",
+            ),
+            Message::Complete => ("Complete output: {m} lines, {n} bytes.", "完整输出：{m} 行，{n} 字节。"),
+            Message::Failed => ("The command exited with code {n}.", "命令以代码 {n} 退出。"),
+            Message::BackgroundLeft => (
+                "A background process still holds the output; what it writes from here on is not in it.",
+                "仍有后台进程占用输出；其后续内容不在此结果中。",
+            ),
+        }
+    }
+
+    pub(crate) const fn template(self, lang: Lang) -> &'static str {
+        let (en, zh) = self.templates();
+        match lang {
+            Lang::En => en,
+            Lang::Zh => zh,
+        }
+    }
+
+    /// Says the message, each `{name}` in its template replaced by its value.
+    pub(crate) fn say(self, lang: Lang, values: &[(&str, &str)]) -> String {
+        let mut text = String::new();
+        let mut rest = self.template(lang);
+        while let Some((before, after)) = rest.split_once('{') {
+            text.push_str(before);
+            let (name, after) = after.split_once('}').unwrap_or((after, ""));
+            let value = values.iter().find(|(known, _)| *known == name);
+            text.push_str(value.map_or("", |(_, value)| value));
+            rest = after;
+        }
+        text.push_str(rest);
+        text
+    }
+}
+
+/// Returns the line that says how much is gone: `...98000 lines truncated...`.
+pub fn removed(removed: Removed, lang: Lang) -> String {
+    let count = removed.count.to_string();
+    Message::Removed.say(lang, &[("n", &count), ("unit", unit(removed.unit, lang))])
+}
+
+/// Returns what stands between two kept parts.
+pub fn marker(gap: &Gap, lang: Lang) -> Cow<'static, str> {
+    let (count, lines) = (gap.removed.count.to_string(), gap.lines.to_string());
+    let values = [("n", &*count), ("m", &lines), ("unit", unit(gap.removed.unit, lang))];
+    match gap.style {
+        GapStyle::Paragraph => Cow::Owned(format!("\n\n{}\n\n", Message::GapSize.say(lang, &values))),
+        GapStyle::Line => Cow::Owned(format!("\n{}\n", Message::GapLines.say(lang, &values))),
+        GapStyle::DotsLine => Cow::Borrowed("\n...\n"),
+        GapStyle::Dots => Cow::Borrowed("..."),
+        GapStyle::Break => Cow::Borrowed("\n"),
+        GapStyle::None => Cow::Borrowed(""),
+    }
+}
+
+/// Returns the line that stands for a binary output.
+pub(crate) fn binary(bytes: u64, lang: Lang) -> String {
+    Message::Binary.say(lang, &[("n", &bytes.to_string())])
+}
+
+/// Returns what is said of an output that is all there.
+pub(crate) fn complete(size: crate::limits::Size, lang: Lang) -> String {
+    Message::Complete.say(lang, &[("m", &size.lines.to_string()), ("n", &size.bytes.to_string())])
+}
+
+/// Returns what is said of a command that failed.
+pub fn command_failed(code: i32, lang: Lang) -> String {
+    Message::Failed.say(lang, &[("n", &code.to_string())])
+}
+
+/// Returns the line for an output that a background process still holds.
+pub fn background_left(lang: Lang) -> String {
+    Message::BackgroundLeft.say(lang, &[])
+}
+
+/// Returns what the agent is told: how the call went, where the whole is, and how to get at it.
+pub fn hint(outcome: Outcome, rest: &Rest<'_>, reach: &Reach, lang: Lang) -> String {
+    match rest {
+        Rest::Saved { path, id } => {
+            let first = match outcome {
+                Outcome::Succeeded => Message::SavedAfterSuccess,
+                Outcome::Failed => Message::SavedAfterFailure,
+                Outcome::Unknown => Message::Saved,
+            };
+            let mut lines = vec![first.say(lang, &[("path", path)])];
+            lines.extend(ways(reach, id, lang));
+            lines.join("\n")
+        }
+        Rest::Lost { why } => {
+            let first = match outcome {
+                Outcome::Succeeded => Message::LostAfterSuccess,
+                Outcome::Failed => Message::LostAfterFailure,
+                Outcome::Unknown => Message::Lost,
+            };
+            let why = &why[..edge::floor(why, why.floor_char_boundary(REASON_BYTES))];
+            format!("{}\n{}", first.say(lang, &[("why", why)]), Message::Narrow.say(lang, &[]))
+        }
+    }
+}
+
+/// Says how the spill can be got at, naming only what the agent has.
+fn ways(reach: &Reach, id: &str, lang: Lang) -> Vec<String> {
+    let [task, grep, read, program] = [&reach.task, &reach.grep, &reach.read, &reach.program].map(|name| name.as_deref());
+    let page = |read: &str| match lang {
+        Lang::En => format!("{read} (offset/limit)"),
+        Lang::Zh => format!("{read}（offset/limit）"),
+    };
+    let and = if lang == Lang::En { " and " } else { " 和 " };
+    let with_tools = match (task, grep, read) {
+        (Some(task), Some(grep), Some(read)) => {
+            Some(Message::Delegate.say(lang, &[("task", task), ("tools", &format!("{grep}{and}{}", page(read)))]))
+        }
+        (Some(task), Some(grep), None) => Some(Message::Delegate.say(lang, &[("task", task), ("tools", grep)])),
+        (Some(task), None, Some(read)) => Some(Message::Delegate.say(lang, &[("task", task), ("tools", &page(read))])),
+        (_, Some(grep), Some(read)) => Some(Message::SearchAndPage.say(lang, &[("grep", grep), ("read", read)])),
+        (_, Some(grep), None) => Some(Message::Search.say(lang, &[("grep", grep)])),
+        (_, None, Some(read)) => Some(Message::Page.say(lang, &[("read", read)])),
+        (_, None, None) => None,
+    };
+    let in_shell = program.map(|program| Message::Shell.say(lang, &[("program", program), ("id", id)]));
+    with_tools.into_iter().chain(in_shell).collect()
+}
+
+fn unit(unit: Unit, lang: Lang) -> &'static str {
+    match (lang, unit) {
+        (Lang::En, unit) => unit.name(),
+        (Lang::Zh, Unit::Lines) => "行",
+        (Lang::Zh, Unit::Bytes) => "字节",
+        (Lang::Zh, Unit::Chars) => "字符",
+        (Lang::Zh, Unit::Tokens) => "token",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ALL: [Message; 19] = [
+        Message::Removed,
+        Message::GapSize,
+        Message::GapLines,
+        Message::Binary,
+        Message::SavedAfterSuccess,
+        Message::SavedAfterFailure,
+        Message::Saved,
+        Message::LostAfterSuccess,
+        Message::LostAfterFailure,
+        Message::Lost,
+        Message::Delegate,
+        Message::SearchAndPage,
+        Message::Search,
+        Message::Page,
+        Message::Shell,
+        Message::Narrow,
+        Message::Complete,
+        Message::Failed,
+        Message::BackgroundLeft,
+    ];
+
+    fn names(template: &str) -> Vec<&str> {
+        let mut names: Vec<&str> = template.split('{').skip(1).filter_map(|rest| rest.split_once('}')).map(|(name, _)| name).collect();
+        names.sort_unstable();
+        names.dedup();
+        names
+    }
+
+    #[test]
+    fn both_languages_name_the_same_things() {
+        for message in ALL {
+            let (en, zh) = message.templates();
+            assert!(!en.is_empty() && !zh.is_empty() && en != zh, "{message:?}");
+            assert_eq!(names(en), names(zh), "{message:?}");
+        }
+    }
+
+    #[test]
+    fn values_are_not_read_as_templates() {
+        let said = Message::Saved.say(Lang::En, &[("path", "{id}/{path}")]);
+        assert_eq!(said, "The output was truncated. Full output saved to: {id}/{path}");
+    }
+
+    #[test]
+    fn a_notice_stays_within_its_bound_whatever_the_reason() {
+        let why = "é".repeat(5000);
+        for lang in Lang::ALL {
+            for outcome in [Outcome::Succeeded, Outcome::Failed, Outcome::Unknown] {
+                let lost = hint(outcome, &Rest::Lost { why: &why }, &Reach::default(), lang);
+                assert!(lost.len() <= NOTICE_BYTES, "{} bytes", lost.len());
+                assert!(lost.contains(if lang == Lang::En { "full output was not saved: é" } else { "完整内容未保存：é" }));
+                let saved = hint(outcome, &Rest::Saved { path: "p", id: "00000000" }, &Reach::with_task("Task"), lang);
+                assert!(saved.len() <= NOTICE_BYTES, "{} bytes", saved.len());
+                assert_eq!(saved.contains("succeeded"), outcome == Outcome::Succeeded && lang == Lang::En);
+            }
+        }
+    }
+
+    #[test]
+    fn a_hint_names_only_what_the_agent_has() {
+        let rest = Rest::Saved { path: "tool-output/x.txt", id: "0abc0def" };
+        let say = |reach: &Reach| hint(Outcome::Succeeded, &rest, reach, Lang::En);
+        insta::assert_snapshot!(say(&Reach::default()), @r"
+        The tool call succeeded but the output was truncated. Full output saved to: tool-output/x.txt
+        Use Grep to search the full content or Read with offset and limit to view parts of it.
+        ");
+        insta::assert_snapshot!(say(&Reach::with_task("Task")), @r"
+        The tool call succeeded but the output was truncated. Full output saved to: tool-output/x.txt
+        Use the Task tool to have a subagent process this file with Grep and Read (offset/limit). Do NOT read the full file yourself: delegate to save context.
+        ");
+        insta::assert_snapshot!(say(&Reach::nothing()), @"The tool call succeeded but the output was truncated. Full output saved to: tool-output/x.txt");
+    }
+}

@@ -1,0 +1,243 @@
+//! What the settings mean for a tool: call, environment, file for the tool, file for all, built in, in that order.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::PathBuf;
+
+use super::file::{FileSettings, Written};
+use super::{KNOWN_TOOLS, PRESETS, SETTINGS, Scope, Setting, Value, plain_name, setting};
+use crate::error::{Error, ErrorKind};
+use crate::hint::{Reach, Rule, wildcard};
+use crate::limits::Limits;
+use crate::notice::Lang;
+use crate::store::Retention;
+use crate::strategy::Strategy;
+use crate::tokens::Encoding;
+
+/// Where a value came from.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum Origin {
+    /// Nobody set it.
+    BuiltIn,
+    /// A tool has it built in.
+    BuiltInTool(&'static str),
+    /// A file.
+    File {
+        /// The file's name.
+        name: String,
+        /// The line.
+        line: usize,
+    },
+    /// An environment variable.
+    Variable(&'static str),
+    /// An option of the call.
+    Call(String),
+    /// A preset, which was set there.
+    Preset(&'static str, Box<Origin>),
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Origin::BuiltIn => f.write_str("built in"),
+            Origin::BuiltInTool(tool) => write!(f, "built in for {tool}"),
+            Origin::File { name, line } => write!(f, "file {name} line {line}"),
+            Origin::Variable(name) => write!(f, "environment {name}"),
+            Origin::Call(flag) => write!(f, "flag {flag}"),
+            Origin::Preset(preset, origin) => write!(f, "preset {preset} ({origin})"),
+        }
+    }
+}
+
+type Values = BTreeMap<&'static str, (Value, Origin)>;
+
+/// Settings from every source, not yet asked for a tool.
+#[derive(Clone, Debug, Default)]
+pub struct Settings {
+    call: Values,
+    environment: Values,
+    file: Option<FileSettings>,
+}
+
+impl Settings {
+    /// Returns built-in settings.
+    pub fn new() -> Self {
+        Settings::default()
+    }
+
+    /// Adds a configuration file.
+    pub fn with_file(self, file: FileSettings) -> Self {
+        Settings { file: Some(file), ..self }
+    }
+
+    /// Adds environment variables, which `variable` looks up. An empty one counts as unset.
+    pub fn with_environment(mut self, variable: impl Fn(&str) -> Option<String>) -> Result<Self, Error> {
+        for setting in SETTINGS {
+            let Some(name) = setting.variable else { continue };
+            let Some(text) = variable(name).filter(|text| !text.is_empty()) else { continue };
+            let value = parse(setting, &text, name)?;
+            self.environment.insert(setting.key, (value, Origin::Variable(name)));
+        }
+        Ok(self)
+    }
+
+    /// Adds an option of the call; `flag` is how the user named it.
+    pub fn with_option(mut self, key: &str, text: &str, flag: &str) -> Result<Self, Error> {
+        let Some(setting) = setting(key) else {
+            return Err(Error::new(ErrorKind::Settings, format!("unknown setting `{key}`")));
+        };
+        let value = parse(setting, text, flag)?;
+        self.call.insert(setting.key, (value, Origin::Call(flag.to_owned())));
+        Ok(self)
+    }
+
+    /// Returns what holds for a tool.
+    pub fn effective(&self, tool: &str) -> Effective {
+        let mut values: Values = Values::new();
+        // From the weakest source to the strongest; each overwrites what is there.
+        for setting in SETTINGS {
+            if let Some(value) = setting.kind.parse(setting.default) {
+                values.insert(setting.key, (value, Origin::BuiltIn));
+            }
+        }
+        let plain = plain_name(tool);
+        if let Some(known) = KNOWN_TOOLS.iter().find(|known| plain_name(known.name) == plain) {
+            for (key, text) in known.values {
+                apply_text(&mut values, key, text, &Origin::BuiltInTool(known.name));
+            }
+        }
+        if let Some(file) = &self.file {
+            apply(&mut values, &file.values(&file.default));
+            apply(&mut values, &file.values(&file.top));
+            apply(&mut values, &file.values(&file.summarization));
+            file.tools_matching(&plain).for_each(|written| apply(&mut values, &file.values(written)));
+        }
+        apply(&mut values, &self.environment);
+        apply(&mut values, &self.call);
+        let permissions = self.file.as_ref().and_then(|file| file.permissions.clone());
+        Effective { tool: tool.to_owned(), values, permissions: permissions.unwrap_or_default() }
+    }
+}
+
+impl FileSettings {
+    fn values(&self, written: &[Written]) -> Values {
+        let origin = |line| Origin::File { name: self.name.clone(), line };
+        written.iter().map(|written| (written.key, (written.value.clone(), origin(written.line)))).collect()
+    }
+
+    /// Returns the sections for a tool: patterns in the order they stand, then its own name, which is the most particular.
+    fn tools_matching(&self, plain: &str) -> impl Iterator<Item = &[Written]> {
+        let is_pattern = |name: &str| name.contains(['*', '?']);
+        let patterns = self.tools.iter().filter(move |(name, _)| is_pattern(name) && wildcard(&plain_name(name), plain));
+        let named = self.tools.iter().filter(move |(name, _)| !is_pattern(name) && plain_name(name) == plain);
+        patterns.chain(named).map(|(_, written)| written.as_slice())
+    }
+}
+
+/// Puts a layer over what is there: its preset first, so that its own values win.
+fn apply(values: &mut Values, layer: &Values) {
+    if let Some((Value::Text(name), origin)) = layer.get("preset")
+        && let Some(preset) = PRESETS.iter().find(|preset| preset.name == name)
+    {
+        for (key, text) in preset.values {
+            apply_text(values, key, text, &Origin::Preset(preset.name, Box::new(origin.clone())));
+        }
+    }
+    values.extend(layer.clone());
+}
+
+fn apply_text(values: &mut Values, key: &str, text: &str, origin: &Origin) {
+    if let Some((setting, value)) = setting(key).and_then(|setting| Some((setting, setting.kind.parse(text)?))) {
+        values.insert(setting.key, (value, origin.clone()));
+    }
+}
+
+fn parse(setting: &Setting, text: &str, source: &str) -> Result<Value, Error> {
+    setting.kind.parse(text).ok_or_else(|| {
+        let shown = text[..text.floor_char_boundary(200)].escape_debug();
+        Error::new(ErrorKind::Settings, format!("`{source}` is `{shown}`, expected {}", setting.expected()))
+    })
+}
+
+/// What holds for a tool, each value with its origin.
+#[derive(Clone, Debug)]
+pub struct Effective {
+    tool: String,
+    values: Values,
+    permissions: Vec<Rule>,
+}
+
+impl Effective {
+    /// Returns every setting that can be in force for the tool, with value and origin, in the order of the table.
+    pub fn iter(&self) -> impl Iterator<Item = (&'static Setting, &Value, &Origin)> {
+        let with_value = |setting: &'static Setting| {
+            let (value, origin) = self.values.get(setting.key)?;
+            Some((setting, value, origin))
+        };
+        SETTINGS.iter().filter(|setting| applies(setting, &self.tool)).filter_map(with_value)
+    }
+
+    /// Returns the limits of a preview.
+    pub fn limits(&self) -> Limits {
+        let limits = Limits::none().encoding(self.word("encoding", Encoding::parse));
+        let limits = self.count("max_lines").map_or(limits, |n| limits.lines(n));
+        let limits = self.count("max_bytes").map_or(limits, |n| limits.bytes(n));
+        let limits = self.count("max_chars").map_or(limits, |n| limits.chars(n));
+        let limits = self.count("max_tokens").map_or(limits, |n| limits.tokens(n));
+        self.count("max_line_chars").map_or(limits, |n| limits.line_chars(n))
+    }
+
+    /// Returns the strategy.
+    pub fn strategy(&self) -> Strategy {
+        self.word("strategy", Strategy::parse)
+    }
+
+    /// Returns the guard, if it is on.
+    pub fn max_result_chars(&self) -> Option<usize> {
+        self.count("max_result_chars")
+    }
+
+    /// Returns the language of notices.
+    pub fn lang(&self) -> Lang {
+        self.word("language", Lang::parse)
+    }
+
+    /// Returns the store's directory.
+    pub fn store_dir(&self) -> PathBuf {
+        PathBuf::from(self.values.get("store_dir").map_or_else(String::new, |(value, _)| value.to_string()))
+    }
+
+    /// Returns how long spills are kept.
+    pub fn retention(&self) -> Retention {
+        let days = self.count("retention_days").and_then(|days| u32::try_from(days).ok());
+        Retention { days: days.unwrap_or(0), max_bytes: self.count("max_store_bytes").map(|bytes| bytes as u64) }
+    }
+
+    /// Returns what the permissions leave the agent.
+    pub fn reach(&self) -> Reach {
+        Reach::allowed_by(&self.permissions)
+    }
+
+    fn count(&self, key: &str) -> Option<usize> {
+        match self.values.get(key) {
+            Some((Value::Number(number), _)) => Some(usize::try_from(*number).unwrap_or(usize::MAX)),
+            _ => None,
+        }
+    }
+
+    fn word<T: Default>(&self, key: &str, parse: impl Fn(&str) -> Option<T>) -> T {
+        match self.values.get(key) {
+            Some((Value::Text(text), _)) => parse(text).unwrap_or_default(),
+            _ => T::default(),
+        }
+    }
+}
+
+/// Tells whether a setting can be in force for a tool.
+fn applies(setting: &Setting, tool: &str) -> bool {
+    match setting.scope {
+        Scope::OnlyTools(tools) => tools.iter().any(|known| plain_name(known) == plain_name(tool)),
+        _ => true,
+    }
+}

@@ -1,0 +1,301 @@
+//! Bounds an output that comes in chunks, in one pass.
+//!
+//! Memory is O(limits): as much of either end is kept as a preview can need, twice over, so that a line at the edge is
+//! known to be too long by itself or not. The rest is only counted. Whatever the chunks, the result is that of
+//! [`cut`](crate::cut()) on the whole.
+
+use std::borrow::Cow;
+use std::collections::VecDeque;
+
+use crate::cut::clip::Clipper;
+use crate::cut::{COUNTED_BYTES, Clips, Ends, Part, Preview, RawEnds, edge};
+use crate::limits::{Limits, Removed, Size, Unit, count_newlines};
+use crate::strategy::Strategy;
+use crate::text::{self, CharCounter};
+
+/// An output that ended within its limits, or the part of it that was kept.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[must_use]
+pub enum Streamed {
+    /// The output is within every limit: its bytes as they came.
+    Whole(Vec<u8>),
+    /// The output was over a limit.
+    Part(Preview<'static>),
+}
+
+/// Bounds an output as it comes.
+///
+/// ```
+/// use overspill::{Lang, Limits, Strategy, Stream, Streamed};
+///
+/// let mut stream = Stream::new(&Limits::none().lines(1), Strategy::Tail);
+/// stream.push(b"first\nse");
+/// stream.push(b"cond\n");
+/// let Streamed::Part(preview) = stream.finish() else { panic!() };
+/// assert_eq!(preview.text(Lang::En), "second");
+/// ```
+#[derive(Debug)]
+pub struct Stream {
+    limits: Limits,
+    strategy: Strategy,
+    bytes: u64,
+    unshown: u64,
+    newlines: u64,
+    ends_in_newline: bool,
+    chars: Option<CharCounter>,
+    probe: Probe,
+    clipper: Option<Clipper>,
+    keeper: Keeper,
+}
+
+impl Stream {
+    /// Starts a stream that is cut to `limits` by `strategy`.
+    pub fn new(limits: &Limits, strategy: Strategy) -> Self {
+        let counts_chars = limits.max_chars().is_some() || limits.max_line_chars().is_some();
+        Stream {
+            limits: *limits,
+            strategy,
+            bytes: 0,
+            unshown: 0,
+            newlines: 0,
+            ends_in_newline: false,
+            chars: counts_chars.then(CharCounter::default),
+            probe: Probe::default(),
+            clipper: limits.max_line_chars().map(Clipper::new),
+            keeper: Keeper::new(kept_bytes(limits), strategy),
+        }
+    }
+
+    /// Takes the next bytes.
+    pub fn push(&mut self, chunk: &[u8]) {
+        let Some(&last) = chunk.last() else { return };
+        self.bytes += chunk.len() as u64;
+        self.newlines += count_newlines(chunk);
+        self.ends_in_newline = last == b'\n';
+        self.probe.push(chunk);
+        if let Some(chars) = &mut self.chars {
+            chars.push(chunk);
+        }
+        match &mut self.clipper {
+            None => self.keeper.push(chunk),
+            Some(clipper) => clipper.push(chunk, &mut |bytes, is_dots| self.keeper.push_clipped(bytes, is_dots)),
+        }
+    }
+
+    /// Returns the bytes that came so far.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Ends the stream.
+    pub fn finish(mut self) -> Streamed {
+        self.settle();
+        match self.exceeded(&self.limits) {
+            Some(_) => Streamed::Part(self.preview(&self.limits, self.strategy)),
+            None => Streamed::Whole(self.into_whole()),
+        }
+    }
+
+    /// Counts bytes of the output that are not shown because control codes were applied.
+    pub(crate) fn count_unshown(&mut self, bytes: u64) {
+        self.unshown += bytes;
+    }
+
+    /// Takes the end of the output into account. Nothing may be pushed after it.
+    pub(crate) fn settle(&mut self) {
+        if let Some(clipper) = &mut self.clipper {
+            clipper.end(&mut |bytes, is_dots| self.keeper.push_clipped(bytes, is_dots));
+        }
+    }
+
+    /// Returns the unit of the first limit that the output is over.
+    pub(crate) fn exceeded(&self, limits: &Limits) -> Option<Unit> {
+        self.with_ends(|ends| ends.exceeded(limits))
+    }
+
+    /// Returns the preview of an output that is over a limit. Each limit must be at least as narrow as that of the stream,
+    /// and the strategy one whose ends were kept.
+    pub(crate) fn preview(&self, limits: &Limits, strategy: Strategy) -> Preview<'static> {
+        self.with_ends(|ends| {
+            if self.probe.is_binary {
+                return binary(ends.size, limits);
+            }
+            let first = ends.exceeded(limits).unwrap_or(Unit::Bytes);
+            ends.cut(limits, strategy, first).into_owned()
+        })
+    }
+
+    /// Returns an output that is within its limits.
+    pub(crate) fn into_whole(self) -> Vec<u8> {
+        self.keeper.head
+    }
+
+    fn with_ends<T>(&self, use_ends: impl FnOnce(&Ends<'_>) -> T) -> T {
+        let open_line = u64::from(self.bytes > 0 && !self.ends_in_newline);
+        let size = Size { bytes: self.bytes + self.unshown, lines: self.newlines + open_line };
+        let (raw_head, raw_tail) = (self.keeper.head_end(), self.keeper.tail_end(self.ends_in_newline));
+        let (head, tail) = (text::decode(raw_head), text::decode(raw_tail));
+        let is_text = matches!((&head, &tail), (Cow::Borrowed(_), Cow::Borrowed(_)));
+        let (mut in_head, mut in_tail) = (self.keeper.head_clips(), self.keeper.tail_clips());
+        if !is_text {
+            to_decoded(raw_head, &mut in_head);
+            to_decoded(raw_tail, &mut in_tail);
+        }
+        let removed_chars = self.clipper.as_ref().map_or(0, Clipper::removed_chars);
+        use_ends(&Ends {
+            head: &head,
+            tail: &tail,
+            complete: !self.keeper.is_over(),
+            size,
+            chars: self.chars.as_ref().map(CharCounter::total),
+            clips: Clips { in_head: &in_head, in_tail: &in_tail, removed_chars },
+            raw: (!is_text).then_some(RawEnds { head: raw_head, tail: raw_tail }),
+        })
+    }
+}
+
+/// Turns ascending offsets into `raw` to offsets into its decoded text.
+fn to_decoded(raw: &[u8], offsets: &mut [usize]) {
+    let (mut from, mut shown) = (0, 0);
+    for offset in offsets {
+        shown += text::decode(&raw[from..*offset]).len();
+        (from, *offset) = (*offset, shown);
+    }
+}
+
+/// Returns the preview of a binary output: one line that says so.
+fn binary(size: Size, limits: &Limits) -> Preview<'static> {
+    let removed = Removed { count: size.bytes, unit: Unit::Bytes };
+    let line = Part::Binary { bytes: size.bytes, limits: *limits };
+    Preview::new(vec![line], removed, size, Size::default())
+}
+
+/// Returns how much of an end must be kept to cut it as if the whole were there.
+fn kept_bytes(limits: &Limits) -> usize {
+    let needed = limits.reach_bytes().saturating_mul(2).saturating_add(2 * edge::CONTEXT_BYTES);
+    // What is counted in tokens must be at hand.
+    if limits.max_tokens().is_some() { needed.max(COUNTED_BYTES) } else { needed }
+}
+
+/// Looks for a NUL at the start of the output.
+#[derive(Debug, Default)]
+struct Probe {
+    seen: usize,
+    is_binary: bool,
+}
+
+impl Probe {
+    fn push(&mut self, chunk: &[u8]) {
+        let left = text::PROBE_BYTES - self.seen;
+        let probed = &chunk[..chunk.len().min(left)];
+        self.is_binary |= text::is_binary(probed);
+        self.seen += probed.len();
+    }
+}
+
+/// Keeps the two ends of an output: all of it while it is short, then what the strategy needs.
+#[derive(Debug)]
+struct Keeper {
+    capacity: usize,
+    wants_head: bool,
+    wants_tail: bool,
+    /// The first bytes, up to `capacity`.
+    head: Vec<u8>,
+    /// The last bytes, at least `capacity` of them and at most twice that; empty while `head` has everything.
+    tail: Vec<u8>,
+    /// How many bytes came after `head` was full.
+    passed: u64,
+    /// Where the dots of shortened lines are: offsets into what was kept of the output, those before `tail` forgotten.
+    clips: VecDeque<u64>,
+    head_clips: Vec<usize>,
+}
+
+impl Keeper {
+    fn new(capacity: usize, strategy: Strategy) -> Self {
+        Keeper {
+            capacity,
+            wants_head: strategy != Strategy::Tail,
+            wants_tail: strategy != Strategy::Head,
+            head: Vec::new(),
+            tail: Vec::new(),
+            passed: 0,
+            clips: VecDeque::new(),
+            head_clips: Vec::new(),
+        }
+    }
+
+    fn is_over(&self) -> bool {
+        self.passed > 0
+    }
+
+    fn push_clipped(&mut self, bytes: &[u8], is_dots: bool) {
+        let at = self.head.len() as u64 + self.passed;
+        if is_dots && at < self.capacity as u64 {
+            self.head_clips.push(at as usize);
+        }
+        if is_dots && self.wants_tail {
+            self.clips.push_back(at);
+        }
+        self.push(bytes);
+    }
+
+    fn push(&mut self, chunk: &[u8]) {
+        let taken = chunk.len().min(self.capacity - self.head.len());
+        self.head.extend_from_slice(&chunk[..taken]);
+        let rest = &chunk[taken..];
+        if rest.is_empty() {
+            return;
+        }
+        if self.wants_tail {
+            self.push_tail(rest);
+        }
+        self.passed += rest.len() as u64;
+    }
+
+    fn push_tail(&mut self, rest: &[u8]) {
+        if self.passed == 0 {
+            self.tail.extend_from_slice(&self.head);
+        }
+        self.tail.extend_from_slice(&rest[rest.len().saturating_sub(self.capacity)..]);
+        if self.tail.len() >= 2 * self.capacity {
+            self.tail.drain(..self.tail.len() - self.capacity);
+            let start = self.head.len() as u64 + self.passed + rest.len() as u64 - self.capacity as u64;
+            while self.clips.front().is_some_and(|&at| at < start) {
+                self.clips.pop_front();
+            }
+        }
+    }
+
+    /// Returns the start, without a character that is cut off where it ends.
+    fn head_end(&self) -> &[u8] {
+        match (self.is_over(), self.wants_head) {
+            (false, _) => &self.head,
+            (true, true) => text::without_cut_end(&self.head),
+            (true, false) => &[],
+        }
+    }
+
+    /// Returns the end, without a character that is cut off where it starts, nor the newline that ends the last line.
+    fn tail_end(&self, ends_in_newline: bool) -> &[u8] {
+        let tail = if self.is_over() { text::without_cut_start(&self.tail) } else { &self.head };
+        if ends_in_newline { tail.strip_suffix(b"\n").unwrap_or(tail) } else { tail }
+    }
+
+    /// Returns where the dots of shortened lines are in the start.
+    fn head_clips(&self) -> Vec<usize> {
+        if self.is_over() && !self.wants_head { Vec::new() } else { self.head_clips.clone() }
+    }
+
+    /// Returns where the dots of shortened lines are in the end.
+    fn tail_clips(&self) -> Vec<usize> {
+        if !self.is_over() {
+            return self.head_clips.clone();
+        }
+        let end = self.head.len() as u64 + self.passed;
+        let start = end - text::without_cut_start(&self.tail).len() as u64;
+        self.clips.iter().filter_map(|&at| at.checked_sub(start)).map(|at| at as usize).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,342 @@
+//! Applies terminal control codes, so that a model reads what a person would have seen.
+//!
+//! One line at a time: colours and cursor codes are removed; `\r`, backspace, erase-line and moves within the line are
+//! applied, so that a progress bar is one line. Moves between lines are removed but not applied. `\r\n` stays as it is,
+//! and bytes that are not UTF-8 pass. Text without control codes passes as it came, at the cost of a search for them.
+
+use memchr::{memchr, memchr3, memrchr};
+
+const ESC: u8 = 0x1b;
+const BELL: u8 = 0x07;
+const BACKSPACE: u8 = 0x08;
+
+/// How much of a line can still be changed; the start of a longer one has been passed on.
+const LINE_MAX: usize = 1 << 16;
+
+/// How far the cursor can go beyond the end of a line, so that a few bytes cannot make many blanks.
+const BLANKS_MAX: usize = 512;
+
+/// The most bytes of one control string. A longer one was never ended, and text goes on behind it.
+const STRING_MAX: usize = 4096;
+
+/// Turns terminal output into text.
+///
+/// ```
+/// let mut terminal = overspill::Terminal::default();
+/// let mut text = Vec::new();
+/// terminal.push(b" 10%\r 50%\r100%\n\x1b[31mred\x1b[0m", &mut text);
+/// terminal.finish(&mut text);
+/// assert_eq!(text, b"100%\nred");
+/// ```
+#[derive(Debug, Default)]
+pub struct Terminal {
+    line: Line,
+    state: State,
+    /// A `\r` came, and the next byte tells whether it belongs to a line end.
+    after_return: bool,
+    parameters: Vec<u8>,
+    string_len: usize,
+}
+
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+enum State {
+    #[default]
+    Text,
+    Escape,
+    /// `ESC [`, up to its final byte.
+    Control,
+    /// `ESC ]` and the like, up to BEL or `ESC \`.
+    String,
+    StringEscape,
+    /// `ESC (` and the like: one more byte.
+    OneMore,
+}
+
+impl Terminal {
+    /// Takes the next bytes; lines that are complete go to `out`.
+    pub fn push(&mut self, mut chunk: &[u8], out: &mut Vec<u8>) {
+        while let Some(&first) = chunk.first() {
+            let used = match self.state {
+                State::Text if self.after_return => self.after_return(first, out),
+                State::Text => self.text(chunk, out),
+                _ => usize::from(self.step(first)),
+            };
+            chunk = &chunk[used..];
+        }
+    }
+
+    /// Passes on the last line.
+    pub fn finish(mut self, out: &mut Vec<u8>) {
+        self.line.flush(out);
+    }
+
+    /// Passes text up to the next control code, and takes that code.
+    fn text(&mut self, chunk: &[u8], out: &mut Vec<u8>) -> usize {
+        let code = memchr3(ESC, b'\r', BACKSPACE, chunk).unwrap_or(chunk.len());
+        let code = memchr(BELL, &chunk[..code]).unwrap_or(code);
+        self.line.write(&chunk[..code], out);
+        match chunk.get(code) {
+            None => return code,
+            Some(&ESC) => self.state = State::Escape,
+            Some(b'\r') => self.after_return = true,
+            Some(&BACKSPACE) => self.line.move_by(-1),
+            Some(_) => {}
+        }
+        code + 1
+    }
+
+    fn after_return(&mut self, next: u8, out: &mut Vec<u8>) -> usize {
+        if next == b'\r' {
+            return 1;
+        }
+        self.after_return = false;
+        if next == b'\n' {
+            self.line.flush(out);
+            out.extend_from_slice(b"\r\n");
+            return 1;
+        }
+        self.line.move_to(0);
+        0
+    }
+
+    /// Takes a byte of a control code; returns whether it belonged to it.
+    fn step(&mut self, byte: u8) -> bool {
+        self.state = match (self.state, byte) {
+            (State::Escape | State::StringEscape, b'[') => {
+                self.parameters.clear();
+                State::Control
+            }
+            (State::Escape | State::StringEscape, b']' | b'P' | b'X' | b'^' | b'_') => {
+                self.string_len = 0;
+                State::String
+            }
+            (State::Escape, b'(' | b')' | b'*' | b'+' | b'#' | b'%' | b' ') => State::OneMore,
+            (State::Control | State::Escape, ESC) => State::Escape,
+            (State::Control, 0x40..=0x7e) => {
+                self.apply(byte);
+                State::Text
+            }
+            (State::Control, 0x20..=0x3f) if self.parameters.len() < STRING_MAX => {
+                self.parameters.push(byte);
+                State::Control
+            }
+            (State::String, BELL) => State::Text,
+            (State::String, ESC) => State::StringEscape,
+            (State::String, other) if other != b'\n' && self.string_len < STRING_MAX => {
+                self.string_len += 1;
+                State::String
+            }
+            (State::Escape | State::OneMore | State::StringEscape, 0x20..=0x7e) => State::Text,
+            // Not part of a control code: one was cut short, and this is text again.
+            _ => {
+                self.state = State::Text;
+                return false;
+            }
+        };
+        true
+    }
+
+    /// Applies `ESC [` with its parameters where it acts within a line.
+    fn apply(&mut self, code: u8) {
+        let parameter = std::str::from_utf8(&self.parameters).ok().and_then(|text| text.parse::<u16>().ok());
+        let count = i32::from(parameter.unwrap_or(1).max(1));
+        match code {
+            b'K' => self.line.erase(parameter.unwrap_or(0)),
+            b'G' => self.line.move_to(count as usize - 1),
+            b'C' => self.line.move_by(count),
+            b'D' => self.line.move_by(-count),
+            _ => {}
+        }
+    }
+}
+
+/// The current line: plain bytes, until a control code moves within it.
+#[derive(Debug)]
+enum Line {
+    Plain(Vec<u8>),
+    Cells { cells: Vec<Cell>, column: usize },
+}
+
+/// One character, or one byte of what is none.
+#[derive(Clone, Copy, Debug)]
+struct Cell {
+    bytes: [u8; 4],
+    len: u8,
+}
+
+impl Default for Line {
+    fn default() -> Self {
+        Line::Plain(Vec::new())
+    }
+}
+
+impl Line {
+    /// Writes text at the cursor; complete lines go to `out`.
+    fn write(&mut self, text: &[u8], out: &mut Vec<u8>) {
+        let Line::Plain(held) = self else { return self.write_cells(text, out) };
+        let lines = memrchr(b'\n', text).map_or(0, |newline| newline + 1);
+        if lines > 0 {
+            out.append(held);
+            out.extend_from_slice(&text[..lines]);
+        }
+        held.extend_from_slice(&text[lines..]);
+        if held.len() > 2 * LINE_MAX {
+            out.extend(held.drain(..held.len() - LINE_MAX));
+        }
+    }
+
+    fn write_cells(&mut self, text: &[u8], out: &mut Vec<u8>) {
+        let end = memchr(b'\n', text).unwrap_or(text.len());
+        if let Line::Cells { cells, column } = self {
+            put(cells, column, &text[..end]);
+            if cells.len() > 2 * LINE_MAX {
+                let passed = cells.len() - LINE_MAX;
+                cells.drain(..passed).for_each(|cell| out.extend_from_slice(cell.bytes()));
+                *column = column.saturating_sub(passed);
+            }
+        }
+        if end < text.len() {
+            self.flush(out);
+            self.write(&text[end..], out);
+        }
+    }
+
+    /// Passes on the line and starts a new one.
+    fn flush(&mut self, out: &mut Vec<u8>) {
+        match std::mem::take(self) {
+            Line::Plain(held) => out.extend_from_slice(&held),
+            Line::Cells { cells, .. } => {
+                let shown = cells.iter().rposition(|cell| cell.bytes() != b" ").map_or(0, |last| last + 1);
+                cells[..shown].iter().for_each(|cell| out.extend_from_slice(cell.bytes()));
+            }
+        }
+    }
+
+    fn cells(&mut self) -> (&mut Vec<Cell>, &mut usize) {
+        if let Line::Plain(held) = self {
+            let (mut cells, mut column) = (Vec::new(), 0);
+            put(&mut cells, &mut column, held);
+            *self = Line::Cells { cells, column };
+        }
+        match self {
+            Line::Cells { cells, column } => (cells, column),
+            Line::Plain(_) => unreachable!("made into cells above"),
+        }
+    }
+
+    fn move_to(&mut self, to: usize) {
+        let (cells, column) = self.cells();
+        *column = to.min(cells.len().max(BLANKS_MAX));
+    }
+
+    fn move_by(&mut self, by: i32) {
+        let to = self.cells().1.saturating_add_signed(by as isize);
+        self.move_to(to);
+    }
+
+    /// Erases from the cursor on (0), up to it (1), or all (2).
+    fn erase(&mut self, which: u16) {
+        let (cells, &mut column) = self.cells();
+        match which {
+            0 => cells.truncate(column),
+            1 => cells.iter_mut().take(column + 1).for_each(|cell| *cell = Cell::BLANK),
+            _ => cells.clear(),
+        }
+    }
+}
+
+/// Puts characters at the cursor, over what stands there.
+fn put(cells: &mut Vec<Cell>, column: &mut usize, text: &[u8]) {
+    for chunk in text.utf8_chunks() {
+        let mut buffer = [0; 4];
+        for char in chunk.valid().chars() {
+            put_cell(cells, column, Cell::new(char.encode_utf8(&mut buffer).as_bytes()));
+        }
+        for byte in chunk.invalid() {
+            put_cell(cells, column, Cell::new(&[*byte]));
+        }
+    }
+}
+
+fn put_cell(cells: &mut Vec<Cell>, column: &mut usize, cell: Cell) {
+    if cells.len() < *column {
+        cells.resize(*column, Cell::BLANK);
+    }
+    match cells.get_mut(*column) {
+        Some(under) => *under = cell,
+        None => cells.push(cell),
+    }
+    *column += 1;
+}
+
+impl Cell {
+    const BLANK: Cell = Cell { bytes: [b' ', 0, 0, 0], len: 1 };
+
+    fn new(bytes: &[u8]) -> Cell {
+        let mut cell = Cell { bytes: [0; 4], len: bytes.len() as u8 };
+        cell.bytes[..bytes.len()].copy_from_slice(bytes);
+        cell
+    }
+
+    fn bytes(&self) -> &[u8] {
+        &self.bytes[..usize::from(self.len)]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn render(chunks: &[&[u8]]) -> Vec<u8> {
+        let (mut terminal, mut out) = (Terminal::default(), Vec::new());
+        chunks.iter().for_each(|chunk| terminal.push(chunk, &mut out));
+        terminal.finish(&mut out);
+        out
+    }
+
+    #[test]
+    fn control_codes_are_applied_within_the_line() {
+        let cases: &[(&str, &str)] = &[
+            ("plain\ntext", "plain\ntext"),
+            ("dos\r\nlines\r\n", "dos\r\nlines\r\n"),
+            ("10%\r20%\r100%\n", "100%\n"),
+            ("longer line\rshort\n", "shortr line\n"),
+            ("longer line\r\x1b[Kshort\n", "short\n"),
+            ("abc\x08\x08X\n", "aXc\n"),
+            ("\x1b[1;31merror\x1b[0m: x\n", "error: x\n"),
+            ("\x1b]0;title\x07text\n", "text\n"),
+            ("\x1b]8;;http://x\x1b\\link\x1b]8;;\x1b\\\n", "link\n"),
+            ("\x1b(Btext\x1b[?25l\n", "text\n"),
+            ("a\x1b[5Cb\n", "a     b\n"),
+            ("abcdef\x1b[2Gx\n", "axcdef\n"),
+            ("abc\x1b[2K\rnew\n", "new\n"),
+            ("bell\x07\n", "bell\n"),
+            ("\x1b]never ended\nnext\n", "\nnext\n"),
+            ("cut \x1b[31", "cut "),
+            ("é\rè", "è"),
+        ];
+        for (input, expected) in cases {
+            assert_eq!(String::from_utf8_lossy(&render(&[input.as_bytes()])), *expected, "{input:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn chunks_do_not_matter(pieces in prop::collection::vec(prop::sample::select(vec![
+            &b"text"[..], b"\r", b"\n", b"\x08", b"\x1b", b"[", b"31m", b"2K", b"]", b"\x07", b"\xff", "é".as_bytes(), b"\\", b"9999G",
+        ]), 0..40), size in 1usize..5) {
+            let all = pieces.concat();
+            let chunks: Vec<&[u8]> = all.chunks(size).collect();
+            // A character cut in two takes two cells where the line is redrawn, so only valid text is compared.
+            prop_assume!(all.is_ascii());
+            prop_assert_eq!(render(&chunks), render(&[&all]));
+        }
+
+        #[test]
+        fn text_without_control_codes_passes(text in "[^\x07\x08\r\x1b]{0,200}", size in 1usize..9) {
+            let chunks: Vec<&[u8]> = text.as_bytes().chunks(size).collect();
+            prop_assert_eq!(render(&chunks), text.as_bytes());
+        }
+    }
+}
