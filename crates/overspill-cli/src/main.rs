@@ -1,1 +1,49 @@
-fn main() {}
+//! The `overspill` command: flags, configuration, rendering. What it does is in the libraries.
+
+mod app;
+mod args;
+mod commands;
+mod config;
+mod exit;
+mod output;
+mod progress;
+mod signals;
+
+use std::process::ExitCode;
+
+use clap::FromArgMatches as _;
+
+use crate::app::App;
+use crate::args::{Cli, Command};
+
+fn main() -> ExitCode {
+    let matches = match args::command().try_get_matches() {
+        Ok(matches) => matches,
+        Err(error) => return exit::usage(&error),
+    };
+    let cli = match Cli::from_arg_matches(&matches) {
+        Ok(cli) => cli,
+        Err(error) => return exit::usage(&error),
+    };
+    match run(&cli, &matches) {
+        Ok(code) => code,
+        Err(error) => exit::report(&error),
+    }
+}
+
+fn run(cli: &Cli, matches: &clap::ArgMatches) -> anyhow::Result<ExitCode> {
+    let Some(command) = &cli.command else {
+        return commands::truncate::from_pipe(&App::new(matches)?);
+    };
+    match command {
+        Command::Truncate(args) => commands::truncate::run(&App::new(matches)?, args),
+        Command::Run(args) => commands::run::run(&App::new(matches)?, args),
+        Command::Show(args) => commands::show::run(&App::new(matches)?, args),
+        Command::List(args) => commands::list::run(&App::new(matches)?, args),
+        Command::Clean(args) => commands::clean::run(&App::new(matches)?, args),
+        Command::Config(args) => commands::config::run(matches, args),
+        Command::Completions(args) => commands::generate::completions(args),
+        Command::Man => commands::generate::man(),
+        Command::Docs(args) => commands::generate::docs(args),
+    }
+}

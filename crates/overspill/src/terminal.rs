@@ -322,14 +322,13 @@ mod tests {
     }
 
     proptest! {
+        // ASCII only: a character cut in two takes two cells where its line is redrawn.
         #[test]
         fn chunks_do_not_matter(pieces in prop::collection::vec(prop::sample::select(vec![
-            &b"text"[..], b"\r", b"\n", b"\x08", b"\x1b", b"[", b"31m", b"2K", b"]", b"\x07", b"\xff", "é".as_bytes(), b"\\", b"9999G",
+            &b"text"[..], b"\r", b"\n", b"\x08", b"\x1b", b"[", b"31m", b"2K", b"]", b"\x07", b"\\", b"9999G",
         ]), 0..40), size in 1usize..5) {
             let all = pieces.concat();
             let chunks: Vec<&[u8]> = all.chunks(size).collect();
-            // A character cut in two takes two cells where the line is redrawn, so only valid text is compared.
-            prop_assume!(all.is_ascii());
             prop_assert_eq!(render(&chunks), render(&[&all]));
         }
 

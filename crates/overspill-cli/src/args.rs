@@ -1,0 +1,235 @@
+//! What the user can type. Flags that are settings come from the table of settings.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::{Arg, ArgAction, Args, CommandFactory as _, Parser, Subcommand, ValueEnum};
+use overspill::settings::SETTINGS;
+
+/// Keeps tool output inside an AI agent's context window without losing a byte.
+///
+/// Output within its limits passes as it came. Output over a limit is cut, the whole of it is saved, and a notice says what
+/// was cut, where the whole is and how to get at it. With no command and a pipe on stdin it is `truncate`.
+#[derive(Debug, Parser)]
+#[command(name = "overspill", version, max_term_width = 120, disable_help_subcommand = true)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Option<Command>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Bound a file or stdin
+    Truncate(TruncateArgs),
+    /// Run a command and bound its output
+    Run(RunArgs),
+    /// Page through a saved output, or search it
+    Show(ShowArgs),
+    /// List saved outputs, the newest first
+    List(ListArgs),
+    /// Remove saved outputs that are too old or too many
+    Clean(CleanArgs),
+    /// Show, write or check the configuration
+    Config(ConfigArgs),
+    /// Print shell completions
+    Completions(CompletionsArgs),
+    /// Print the manual page
+    Man,
+    /// Print generated documentation
+    #[command(hide = true)]
+    Docs(DocsArgs),
+}
+
+#[derive(Debug, Default, Args)]
+pub(crate) struct TruncateArgs {
+    /// The file to bound; stdin if there is none
+    pub(crate) file: Option<PathBuf>,
+    /// How the result is printed
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: Format,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RunArgs {
+    /// How the result is printed
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: Format,
+    /// Print nothing but the output: no progress, no remarks on stderr
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+    /// Show terminal control codes as they came
+    #[arg(long)]
+    pub(crate) raw: bool,
+    /// The command and its arguments
+    #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "CMD")]
+    pub(crate) command: Vec<OsString>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ShowArgs {
+    /// An id, the start of one, a path, or `latest`
+    #[arg(value_name = "ID")]
+    pub(crate) spill: String,
+    /// The first line to show, from 1
+    #[arg(long, value_name = "N", conflicts_with_all = ["tail", "grep"])]
+    pub(crate) offset: Option<u64>,
+    /// How many lines to show
+    #[arg(long, value_name = "N", conflicts_with_all = ["tail", "grep"])]
+    pub(crate) limit: Option<u64>,
+    /// Show the last lines
+    #[arg(long, value_name = "N", conflicts_with = "grep")]
+    pub(crate) tail: Option<u64>,
+    /// Show the lines that match a regular expression
+    #[arg(long, value_name = "PATTERN")]
+    pub(crate) grep: Option<String>,
+    /// Lines of context around each match
+    #[arg(long, short = 'C', value_name = "N", default_value_t = 0, requires = "grep")]
+    pub(crate) context: usize,
+    /// Tell upper and lower case apart in the search
+    #[arg(long, requires = "grep")]
+    pub(crate) case_sensitive: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ListArgs {
+    /// At most how many
+    #[arg(long, value_name = "N", default_value_t = 50)]
+    pub(crate) limit: usize,
+    /// Print one JSON object a line
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CleanArgs {
+    /// Tell what would go, and remove nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Remove every saved output
+    #[arg(long)]
+    pub(crate) all: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ConfigArgs {
+    #[command(subcommand)]
+    pub(crate) action: ConfigAction,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ConfigAction {
+    /// Print each value in force and where it came from
+    Show {
+        /// Print one JSON object
+        #[arg(long)]
+        json: bool,
+    },
+    /// Write a commented configuration file into the root
+    Init {
+        /// Which values it has
+        #[arg(long, value_enum, default_value_t)]
+        profile: Profile,
+        /// Write over an existing file
+        #[arg(long)]
+        force: bool,
+    },
+    /// Check the configuration, or a file
+    Check {
+        /// The file to check
+        file: Option<PathBuf>,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CompletionsArgs {
+    /// For which shell
+    #[arg(value_enum)]
+    pub(crate) shell: clap_complete::Shell,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct DocsArgs {
+    /// Which document
+    #[arg(value_enum)]
+    pub(crate) what: Document,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Document {
+    /// The reference of settings, in Markdown
+    Reference,
+    /// The JSON Schema of the configuration file
+    Schema,
+    /// The help of every command, in Markdown
+    Commands,
+}
+
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, ValueEnum)]
+pub(crate) enum Format {
+    /// What a model reads
+    #[default]
+    Text,
+    /// One line: `{truncated, content, preview, output_path, truncation}`
+    Json,
+    /// A Standard Envelope on one line
+    Envelope,
+}
+
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, ValueEnum)]
+pub(crate) enum Profile {
+    /// The built-in values, commented out
+    #[default]
+    Default,
+    /// Small limits for every tool
+    Compact,
+}
+
+/// Returns the whole command line, the flags that are settings included.
+pub(crate) fn command() -> clap::Command {
+    let setting_flags = SETTINGS.iter().filter(|setting| setting.has_flag).map(|setting| {
+        Arg::new(setting.key)
+            .long(setting.flag())
+            .value_name(value_name(setting.key))
+            .allow_hyphen_values(true)
+            .help(format!("{}: {} [default: {}]", sentence(setting.doc), setting.expected(), setting.default))
+            .global(true)
+            .help_heading(SETTINGS_HEADING)
+            .hide_short_help(!is_common(setting.key))
+    });
+    Cli::command().args(setting_flags).args(common_flags())
+}
+
+const SETTINGS_HEADING: &str = "Settings";
+
+fn common_flags() -> [Arg; 6] {
+    let flag = |name: &'static str, help: &'static str| {
+        Arg::new(name).long(name).help(help).global(true).help_heading(SETTINGS_HEADING)
+    };
+    [
+        flag("root", "The project directory that all paths are relative to [default: the working directory]")
+            .value_name("DIR")
+            .value_parser(clap::value_parser!(PathBuf)),
+        flag("config", "The configuration file").value_name("FILE").value_parser(clap::value_parser!(PathBuf)),
+        flag("lang", "The language of notices: `en` or `zh` [default: en]").value_name("LANG"),
+        flag("tool", "The tool that made the output, whose settings hold").value_name("NAME"),
+        flag("task-tool", "The agent has a tool that starts subagents").action(ArgAction::SetTrue),
+        flag("no-spill", "Do not save the whole output").action(ArgAction::SetTrue),
+    ]
+}
+
+fn is_common(key: &str) -> bool {
+    matches!(key, "max_lines" | "max_bytes" | "max_tokens" | "strategy" | "preset")
+}
+
+fn value_name(key: &str) -> &'static str {
+    match key {
+        "strategy" | "preset" | "encoding" => "NAME",
+        "store_dir" => "DIR",
+        _ => "N",
+    }
+}
+
+fn sentence(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
+}

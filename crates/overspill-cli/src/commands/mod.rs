@@ -1,0 +1,9 @@
+//! One module a command.
+
+pub(crate) mod clean;
+pub(crate) mod config;
+pub(crate) mod generate;
+pub(crate) mod list;
+pub(crate) mod run;
+pub(crate) mod show;
+pub(crate) mod truncate;

@@ -1,0 +1,88 @@
+//! Prints results in the form that was asked for.
+
+use std::io::{self, Write as _};
+use std::process::ExitCode;
+
+use overspill::{Bounded, Code, Envelope, Lang, Status, Truncated, decode, notice};
+use serde_json::{Map, Value, json};
+
+use crate::args::Format;
+
+/// Writes bytes to stdout. A reader that went away is no trouble.
+pub(crate) fn print(bytes: &[u8]) -> io::Result<()> {
+    let mut stdout = io::stdout().lock();
+    match stdout.write_all(bytes).and_then(|()| stdout.flush()) {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        result => result,
+    }
+}
+
+/// Writes a text and a line end.
+pub(crate) fn print_line(text: &str) -> io::Result<()> {
+    print(format!("{text}\n").as_bytes())
+}
+
+/// What a command tells of itself beside its output.
+#[derive(Debug, Default)]
+pub(crate) struct Facts {
+    /// Its exit code, if it failed.
+    pub(crate) failed: Option<i32>,
+    pub(crate) stats: Map<String, Value>,
+    pub(crate) params: Map<String, Value>,
+}
+
+/// Prints a bounded output.
+pub(crate) fn print_bounded(bounded: &Bounded, format: Format, lang: Lang, facts: Facts) -> anyhow::Result<ExitCode> {
+    match (format, bounded) {
+        (Format::Text, Bounded::Whole(bytes)) => print(bytes)?,
+        (Format::Text, Bounded::Cut(cut)) => print_line(&cut.content)?,
+        (Format::Json, bounded) => print_line(&as_json(bounded).to_string())?,
+        (Format::Envelope, bounded) => print_line(&as_envelope(bounded, lang, facts).to_json())?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn as_json(bounded: &Bounded) -> Value {
+    match bounded {
+        Bounded::Whole(bytes) => json!({ "truncated": false, "content": decode(bytes) }),
+        Bounded::Cut(cut) => json!({
+            "truncated": true,
+            "content": cut.content,
+            "preview": cut.preview,
+            "output_path": cut.truncation.full_output_path,
+            "truncation": cut.truncation,
+        }),
+    }
+}
+
+fn as_envelope(bounded: &Bounded, lang: Lang, facts: Facts) -> Envelope {
+    let mut envelope = match bounded {
+        Bounded::Whole(bytes) => Envelope::of_output(&decode(bytes), lang),
+        Bounded::Cut(cut) => of_cut(cut, lang),
+    };
+    envelope.stats.extend(facts.stats);
+    envelope.context.insert("params_input".to_owned(), Value::Object(facts.params));
+    match facts.failed {
+        Some(code) => envelope.failed(Code::ExecutionError, notice::command_failed(code, lang)),
+        None => envelope,
+    }
+}
+
+fn of_cut(cut: &Truncated, lang: Lang) -> Envelope {
+    let mut envelope = Envelope::of_output("", lang);
+    envelope.status = Status::Partial;
+    envelope.text.clone_from(&cut.notice);
+    envelope.data.clear();
+    envelope.data.insert("truncated".to_owned(), Value::Bool(true));
+    envelope.data.insert("truncation".to_owned(), json!(cut.truncation));
+    envelope.data.insert("preview".to_owned(), Value::String(cut.preview.clone()));
+    envelope
+}
+
+/// Words an I/O error in lower case, without its number.
+pub(crate) fn io_cause(error: &io::Error) -> String {
+    let text = error.to_string();
+    let plain = text.split(" (os error").next().unwrap_or(&text);
+    let mut chars = plain.chars();
+    chars.next().map_or_else(String::new, |first| first.to_lowercase().chain(chars).collect())
+}
