@@ -57,13 +57,22 @@ impl App {
     }
 
     /// Returns how the output of a tool is bounded.
-    pub(crate) fn policy<'s>(&self, tool: &str, effective: &Effective, store: &'s Store) -> Policy<'s> {
+    pub(crate) fn policy<'s>(
+        &self,
+        tool: &str,
+        effective: &Effective,
+        store: &'s Store,
+    ) -> Policy<'s> {
         let mut reach = effective.reach();
         if self.has_task_tool {
             reach.task = Some("Task".to_owned());
         }
         reach.program = Some(self.program.clone());
-        let paths = if self.works_in_root { Paths::Relative } else { Paths::Absolute };
+        let paths = if self.works_in_root {
+            Paths::Relative
+        } else {
+            Paths::Absolute
+        };
         Policy {
             limits: effective.limits(),
             strategy: effective.strategy(),
@@ -71,14 +80,20 @@ impl App {
             lang: effective.lang(),
             reach,
             tool: tool.to_owned(),
-            keeping: if self.spills { Keeping::Store { store, paths } } else { Keeping::Nowhere(NO_SPILL) },
+            keeping: if self.spills {
+                Keeping::Store { store, paths }
+            } else {
+                Keeping::Nowhere(NO_SPILL)
+            },
         }
     }
 }
 
 /// Returns the matches of the subcommand that was given, which hold the flags of all levels.
 pub(crate) fn deepest(matches: &ArgMatches) -> &ArgMatches {
-    matches.subcommand().map_or(matches, |(_, matches)| deepest(matches))
+    matches
+        .subcommand()
+        .map_or(matches, |(_, matches)| deepest(matches))
 }
 
 /// Puts the flags that are settings over the others.

@@ -11,8 +11,16 @@ use overspill::settings::SETTINGS;
 /// Output within its limits passes as it came. Output over a limit is cut, the whole of it is saved, and a notice says what
 /// was cut, where the whole is and how to get at it. With no command and a pipe on stdin it is `truncate`.
 #[derive(Debug, Parser)]
-#[command(name = "overspill", version, max_term_width = 120, disable_help_subcommand = true)]
+#[command(
+    name = "overspill",
+    version,
+    max_term_width = 120,
+    disable_help_subcommand = true
+)]
 pub(crate) struct Cli {
+    /// How the result of `truncate` or `run` is printed
+    #[arg(long, value_enum)]
+    pub(crate) format: Option<Format>,
     #[command(subcommand)]
     pub(crate) command: Option<Command>,
 }
@@ -45,15 +53,15 @@ pub(crate) struct TruncateArgs {
     /// The file to bound; stdin if there is none
     pub(crate) file: Option<PathBuf>,
     /// How the result is printed
-    #[arg(long, value_enum, default_value_t)]
-    pub(crate) format: Format,
+    #[arg(long, value_enum)]
+    pub(crate) format: Option<Format>,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct RunArgs {
     /// How the result is printed
-    #[arg(long, value_enum, default_value_t)]
-    pub(crate) format: Format,
+    #[arg(long, value_enum)]
+    pub(crate) format: Option<Format>,
     /// Print nothing but the output: no progress, no remarks on stderr
     #[arg(long, short)]
     pub(crate) quiet: bool,
@@ -61,7 +69,12 @@ pub(crate) struct RunArgs {
     #[arg(long)]
     pub(crate) raw: bool,
     /// The command and its arguments
-    #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "CMD")]
+    #[arg(
+        required = true,
+        trailing_var_arg = true,
+        allow_hyphen_values = true,
+        value_name = "CMD"
+    )]
     pub(crate) command: Vec<OsString>,
 }
 
@@ -83,7 +96,13 @@ pub(crate) struct ShowArgs {
     #[arg(long, value_name = "PATTERN")]
     pub(crate) grep: Option<String>,
     /// Lines of context around each match
-    #[arg(long, short = 'C', value_name = "N", default_value_t = 0, requires = "grep")]
+    #[arg(
+        long,
+        short = 'C',
+        value_name = "N",
+        default_value_t = 0,
+        requires = "grep"
+    )]
     pub(crate) context: usize,
     /// Tell upper and lower case apart in the search
     #[arg(long, requires = "grep")]
@@ -186,16 +205,24 @@ pub(crate) enum Profile {
 
 /// Returns the whole command line, the flags that are settings included.
 pub(crate) fn command() -> clap::Command {
-    let setting_flags = SETTINGS.iter().filter(|setting| setting.has_flag).map(|setting| {
-        Arg::new(setting.key)
-            .long(setting.flag())
-            .value_name(value_name(setting.key))
-            .allow_hyphen_values(true)
-            .help(format!("{}: {} [default: {}]", sentence(setting.doc), setting.expected(), setting.default))
-            .global(true)
-            .help_heading(SETTINGS_HEADING)
-            .hide_short_help(!is_common(setting.key))
-    });
+    let setting_flags = SETTINGS
+        .iter()
+        .filter(|setting| setting.has_flag)
+        .map(|setting| {
+            Arg::new(setting.key)
+                .long(setting.flag())
+                .value_name(value_name(setting.key))
+                .allow_hyphen_values(true)
+                .help(format!(
+                    "{}: {} [default: {}]",
+                    sentence(setting.doc),
+                    setting.expected(),
+                    setting.default
+                ))
+                .global(true)
+                .help_heading(SETTINGS_HEADING)
+                .hide_short_help(!is_common(setting.key))
+        });
     Cli::command().args(setting_flags).args(common_flags())
 }
 
@@ -203,14 +230,27 @@ const SETTINGS_HEADING: &str = "Settings";
 
 fn common_flags() -> [Arg; 6] {
     let flag = |name: &'static str, help: &'static str| {
-        Arg::new(name).long(name).help(help).global(true).help_heading(SETTINGS_HEADING)
+        Arg::new(name)
+            .long(name)
+            .help(help)
+            .global(true)
+            .help_heading(SETTINGS_HEADING)
     };
     [
-        flag("root", "The project directory that all paths are relative to [default: the working directory]")
-            .value_name("DIR")
+        flag(
+            "root",
+            "The project directory that all paths are relative to [default: the working directory]",
+        )
+        .value_name("DIR")
+        .value_parser(clap::value_parser!(PathBuf)),
+        flag("config", "The configuration file")
+            .value_name("FILE")
             .value_parser(clap::value_parser!(PathBuf)),
-        flag("config", "The configuration file").value_name("FILE").value_parser(clap::value_parser!(PathBuf)),
-        flag("lang", "The language of notices: `en` or `zh` [default: en]").value_name("LANG"),
+        flag(
+            "lang",
+            "The language of notices: `en` or `zh` [default: en]",
+        )
+        .value_name("LANG"),
         flag("tool", "The tool that made the output, whose settings hold").value_name("NAME"),
         flag("task-tool", "The agent has a tool that starts subagents").action(ArgAction::SetTrue),
         flag("no-spill", "Do not save the whole output").action(ArgAction::SetTrue),
@@ -218,7 +258,10 @@ fn common_flags() -> [Arg; 6] {
 }
 
 fn is_common(key: &str) -> bool {
-    matches!(key, "max_lines" | "max_bytes" | "max_tokens" | "strategy" | "preset")
+    matches!(
+        key,
+        "max_lines" | "max_bytes" | "max_tokens" | "strategy" | "preset"
+    )
 }
 
 fn value_name(key: &str) -> &'static str {
@@ -231,5 +274,7 @@ fn value_name(key: &str) -> &'static str {
 
 fn sentence(text: &str) -> String {
     let mut chars = text.chars();
-    chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
+    chars.next().map_or_else(String::new, |first| {
+        first.to_uppercase().chain(chars).collect()
+    })
 }

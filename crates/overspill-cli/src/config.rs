@@ -30,25 +30,38 @@ pub(crate) fn load(root: &Path, chosen: Option<&Path>) -> anyhow::Result<Setting
 
 /// Returns the file that holds: a chosen one, that of the root, or the user's.
 pub(crate) fn find(root: &Path, chosen: Option<&Path>) -> Option<PathBuf> {
-    let chosen = chosen.map(Path::to_owned).or_else(|| variable(CONFIG_VARIABLE).map(PathBuf::from));
+    let chosen = chosen
+        .map(Path::to_owned)
+        .or_else(|| variable(CONFIG_VARIABLE).map(PathBuf::from));
     chosen.or_else(|| {
         let of_root = root.join(FILE_NAME);
         let of_user = user_directory().map(|dir| dir.join("overspill").join(FILE_NAME));
-        [Some(of_root), of_user].into_iter().flatten().find(|path| path.symlink_metadata().is_ok())
+        [Some(of_root), of_user]
+            .into_iter()
+            .flatten()
+            .find(|path| path.symlink_metadata().is_ok())
     })
 }
 
 /// Reads and checks a file. Errors name it relative to the root where it is there.
 pub(crate) fn read(path: &Path, root: &Path) -> anyhow::Result<FileSettings> {
-    let shown = path.strip_prefix(root).unwrap_or(path).display().to_string();
+    let shown = path
+        .strip_prefix(root)
+        .unwrap_or(path)
+        .display()
+        .to_string();
     let trouble = |cause: &str| usage_error(format!("configuration file `{shown}`: {cause}"));
-    let metadata = std::fs::metadata(path).map_err(|error| trouble(&crate::output::io_cause(&error)))?;
+    let metadata =
+        std::fs::metadata(path).map_err(|error| trouble(&crate::output::io_cause(&error)))?;
     if !metadata.is_file() {
         return Err(trouble("is not a file"));
     }
     let mut text = Vec::new();
-    let file = std::fs::File::open(path).map_err(|error| trouble(&crate::output::io_cause(&error)))?;
-    file.take(FILE_BYTES + 1).read_to_end(&mut text).map_err(|error| trouble(&crate::output::io_cause(&error)))?;
+    let file =
+        std::fs::File::open(path).map_err(|error| trouble(&crate::output::io_cause(&error)))?;
+    file.take(FILE_BYTES + 1)
+        .read_to_end(&mut text)
+        .map_err(|error| trouble(&crate::output::io_cause(&error)))?;
     if text.len() as u64 > FILE_BYTES {
         return Err(trouble("is larger than 1 MiB"));
     }
@@ -58,9 +71,15 @@ pub(crate) fn read(path: &Path, root: &Path) -> anyhow::Result<FileSettings> {
 
 /// Returns variables that look like settings but are none.
 pub(crate) fn unknown_variables() -> Vec<String> {
-    let known = |name: &str| SETTINGS.iter().any(|setting| setting.variable == Some(name));
+    let known = |name: &str| {
+        SETTINGS
+            .iter()
+            .any(|setting| setting.variable == Some(name))
+    };
     let names = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
-    let mut unknown: Vec<String> = names.filter(|name| name.starts_with(VARIABLE_PREFIX) && !known(name)).collect();
+    let mut unknown: Vec<String> = names
+        .filter(|name| name.starts_with(VARIABLE_PREFIX) && !known(name))
+        .collect();
     unknown.sort();
     unknown
 }
@@ -68,32 +87,55 @@ pub(crate) fn unknown_variables() -> Vec<String> {
 /// Returns the working directory or the chosen root, without symbolic links.
 pub(crate) fn root(chosen: Option<&Path>) -> anyhow::Result<PathBuf> {
     let path = chosen.unwrap_or(Path::new("."));
-    let root = path.canonicalize().map_err(|error| usage_error(format!("root `{}`: {}", path.display(), crate::output::io_cause(&error))))?;
+    let root = path.canonicalize().map_err(|error| {
+        usage_error(format!(
+            "root `{}`: {}",
+            path.display(),
+            crate::output::io_cause(&error)
+        ))
+    })?;
     if !root.is_dir() {
-        return Err(usage_error(format!("root `{}`: is not a directory", path.display())));
+        return Err(usage_error(format!(
+            "root `{}`: is not a directory",
+            path.display()
+        )));
     }
     Ok(root)
 }
 
 /// Returns the name this program was called by, for hints that can be typed as they are.
 pub(crate) fn program() -> String {
-    let name = std::env::args_os().next().unwrap_or_else(|| OsString::from("overspill"));
+    let name = std::env::args_os()
+        .next()
+        .unwrap_or_else(|| OsString::from("overspill"));
     let name = name.to_string_lossy();
-    let is_plain = name.len() <= 200 && name.chars().all(|c| c.is_ascii_alphanumeric() || "/._-".contains(c));
-    if is_plain { name.into_owned() } else { "overspill".to_owned() }
+    let is_plain = name.len() <= 200
+        && name
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || "/._-".contains(c));
+    if is_plain {
+        name.into_owned()
+    } else {
+        "overspill".to_owned()
+    }
 }
 
 fn text_variable(name: &str) -> Option<String> {
     variable(name).map(|value| value.to_string_lossy().into_owned())
 }
 
-#[expect(clippy::disallowed_methods, reason = "the one place that reads the environment")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the one place that reads the environment"
+)]
 fn variable(name: &str) -> Option<OsString> {
     std::env::var_os(name).filter(|value| !value.is_empty())
 }
 
 fn user_directory() -> Option<PathBuf> {
-    let chosen = variable("XDG_CONFIG_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
+    let chosen = variable("XDG_CONFIG_HOME")
+        .map(PathBuf::from)
+        .filter(|path| path.is_absolute());
     chosen.or_else(|| variable("HOME").map(|home| PathBuf::from(home).join(".config")))
 }
 
@@ -101,7 +143,9 @@ fn user_directory() -> Option<PathBuf> {
 pub(crate) fn write_new(root: &Path, text: &str, may_replace: bool) -> anyhow::Result<PathBuf> {
     let path = root.join(FILE_NAME);
     if !may_replace && path.symlink_metadata().is_ok() {
-        bail!(usage_error(format!("`{FILE_NAME}` exists already; `--force` writes over it")));
+        bail!(usage_error(format!(
+            "`{FILE_NAME}` exists already; `--force` writes over it"
+        )));
     }
     std::fs::write(&path, text).with_context(|| format!("`{FILE_NAME}`"))?;
     Ok(path)

@@ -49,6 +49,10 @@ pub(crate) fn report(error: &anyhow::Error) -> ExitCode {
 }
 
 fn is_closed_pipe(error: &anyhow::Error) -> bool {
-    let io_errors = error.chain().filter_map(|cause| cause.downcast_ref::<std::io::Error>());
-    io_errors.into_iter().any(|error| error.kind() == std::io::ErrorKind::BrokenPipe)
+    let io_errors = error
+        .chain()
+        .filter_map(|cause| cause.downcast_ref::<std::io::Error>());
+    io_errors
+        .into_iter()
+        .any(|error| error.kind() == std::io::ErrorKind::BrokenPipe)
 }

@@ -14,7 +14,7 @@ use std::process::ExitCode;
 use clap::FromArgMatches as _;
 
 use crate::app::App;
-use crate::args::{Cli, Command};
+use crate::args::{Cli, Command, Format};
 
 fn main() -> ExitCode {
     let matches = match args::command().try_get_matches() {
@@ -32,12 +32,17 @@ fn main() -> ExitCode {
 }
 
 fn run(cli: &Cli, matches: &clap::ArgMatches) -> anyhow::Result<ExitCode> {
+    let format = |own: Option<Format>| own.or(cli.format).unwrap_or_default();
     let Some(command) = &cli.command else {
-        return commands::truncate::from_pipe(&App::new(matches)?);
+        return commands::truncate::from_pipe(&App::new(matches)?, format(None));
     };
     match command {
-        Command::Truncate(args) => commands::truncate::run(&App::new(matches)?, args),
-        Command::Run(args) => commands::run::run(&App::new(matches)?, args),
+        Command::Truncate(args) => commands::truncate::run(
+            &App::new(matches)?,
+            args.file.as_deref(),
+            format(args.format),
+        ),
+        Command::Run(args) => commands::run::run(&App::new(matches)?, args, format(args.format)),
         Command::Show(args) => commands::show::run(&App::new(matches)?, args),
         Command::List(args) => commands::list::run(&App::new(matches)?, args),
         Command::Clean(args) => commands::clean::run(&App::new(matches)?, args),

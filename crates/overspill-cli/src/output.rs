@@ -32,7 +32,12 @@ pub(crate) struct Facts {
 }
 
 /// Prints a bounded output.
-pub(crate) fn print_bounded(bounded: &Bounded, format: Format, lang: Lang, facts: Facts) -> anyhow::Result<ExitCode> {
+pub(crate) fn print_bounded(
+    bounded: &Bounded,
+    format: Format,
+    lang: Lang,
+    facts: Facts,
+) -> anyhow::Result<ExitCode> {
     match (format, bounded) {
         (Format::Text, Bounded::Whole(bytes)) => print(bytes)?,
         (Format::Text, Bounded::Cut(cut)) => print_line(&cut.content)?,
@@ -61,7 +66,9 @@ fn as_envelope(bounded: &Bounded, lang: Lang, facts: Facts) -> Envelope {
         Bounded::Cut(cut) => of_cut(cut, lang),
     };
     envelope.stats.extend(facts.stats);
-    envelope.context.insert("params_input".to_owned(), Value::Object(facts.params));
+    envelope
+        .context
+        .insert("params_input".to_owned(), Value::Object(facts.params));
     match facts.failed {
         Some(code) => envelope.failed(Code::ExecutionError, notice::command_failed(code, lang)),
         None => envelope,
@@ -73,9 +80,15 @@ fn of_cut(cut: &Truncated, lang: Lang) -> Envelope {
     envelope.status = Status::Partial;
     envelope.text.clone_from(&cut.notice);
     envelope.data.clear();
-    envelope.data.insert("truncated".to_owned(), Value::Bool(true));
-    envelope.data.insert("truncation".to_owned(), json!(cut.truncation));
-    envelope.data.insert("preview".to_owned(), Value::String(cut.preview.clone()));
+    envelope
+        .data
+        .insert("truncated".to_owned(), Value::Bool(true));
+    envelope
+        .data
+        .insert("truncation".to_owned(), json!(cut.truncation));
+    envelope
+        .data
+        .insert("preview".to_owned(), Value::String(cut.preview.clone()));
     envelope
 }
 
@@ -84,5 +97,7 @@ pub(crate) fn io_cause(error: &io::Error) -> String {
     let text = error.to_string();
     let plain = text.split(" (os error").next().unwrap_or(&text);
     let mut chars = plain.chars();
-    chars.next().map_or_else(String::new, |first| first.to_lowercase().chain(chars).collect())
+    chars.next().map_or_else(String::new, |first| {
+        first.to_lowercase().chain(chars).collect()
+    })
 }

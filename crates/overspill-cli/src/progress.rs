@@ -19,7 +19,11 @@ impl Progress {
     pub(crate) fn new(quiet: bool) -> Self {
         let start = Instant::now();
         let shows = !quiet && std::io::stderr().is_terminal();
-        Progress { start, next: shows.then(|| start + FIRST_AFTER), is_shown: false }
+        Progress {
+            start,
+            next: shows.then(|| start + FIRST_AFTER),
+            is_shown: false,
+        }
     }
 
     /// Tells how many bytes there are by now.
@@ -29,7 +33,11 @@ impl Progress {
             self.next = Some(now + THEN_EVERY);
             self.is_shown = true;
             let seconds = self.start.elapsed().as_secs();
-            drop(write!(std::io::stderr().lock(), "\r\x1b[Koverspill: {:.1} MiB, {seconds} s", bytes as f64 / f64::from(1 << 20)));
+            drop(write!(
+                std::io::stderr().lock(),
+                "\r\x1b[Koverspill: {:.1} MiB, {seconds} s",
+                bytes as f64 / f64::from(1 << 20)
+            ));
         }
     }
 }

@@ -29,7 +29,10 @@ impl Caught {
     pub(crate) fn forward_to(self, process: u32) -> Forwarding {
         let mut signals = self.0;
         let is_over = Arc::new(AtomicBool::new(false));
-        let forwarding = Forwarding { handle: signals.handle(), is_over: Arc::clone(&is_over) };
+        let forwarding = Forwarding {
+            handle: signals.handle(),
+            is_over: Arc::clone(&is_over),
+        };
         std::thread::spawn(move || {
             for number in signals.forever() {
                 if !is_over.load(Ordering::SeqCst) && !is_from_terminal(number) {
@@ -65,5 +68,8 @@ fn forward(process: u32, number: i32) {
 /// second one would mean "stop at once" to many programs.
 fn is_from_terminal(number: i32) -> bool {
     let is_typed = number == SIGINT || number == SIGQUIT;
-    is_typed && [rustix::stdio::stdin(), rustix::stdio::stderr()].iter().any(|fd| rustix::termios::tcgetpgrp(fd) == Ok(getpgrp()))
+    is_typed
+        && [rustix::stdio::stdin(), rustix::stdio::stderr()]
+            .iter()
+            .any(|fd| rustix::termios::tcgetpgrp(fd) == Ok(getpgrp()))
 }

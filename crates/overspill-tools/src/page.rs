@@ -49,7 +49,10 @@ pub fn read(mut file: impl Read + Seek, range: Range, max_bytes: usize) -> io::R
 
 fn read_from(file: &mut impl Read, first: u64, limit: u64, max_bytes: usize) -> io::Result<Page> {
     let after = first.saturating_add(limit);
-    let mut page = Page { first_line: first, ..Page::default() };
+    let mut page = Page {
+        first_line: first,
+        ..Page::default()
+    };
     let mut counter = LineCounter::default();
     let mut chunk = vec![0; CHUNK_BYTES];
     loop {
@@ -65,7 +68,8 @@ fn read_from(file: &mut impl Read, first: u64, limit: u64, max_bytes: usize) -> 
         let end = offset_of_line(chunk, line, after);
         let room = max_bytes - page.bytes.len();
         let wanted = &chunk[start..end];
-        page.bytes.extend_from_slice(&wanted[..wanted.len().min(room)]);
+        page.bytes
+            .extend_from_slice(&wanted[..wanted.len().min(room)]);
         counter.push(chunk);
     }
     page.total_lines = counter.lines();
@@ -77,7 +81,9 @@ fn offset_of_line(chunk: &[u8], line: u64, wanted: u64) -> usize {
     match wanted.checked_sub(line).map(usize::try_from) {
         None | Some(Ok(0)) => 0,
         Some(Err(_)) => chunk.len(),
-        Some(Ok(ahead)) => memchr_iter(b'\n', chunk).nth(ahead - 1).map_or(chunk.len(), |newline| newline + 1),
+        Some(Ok(ahead)) => memchr_iter(b'\n', chunk)
+            .nth(ahead - 1)
+            .map_or(chunk.len(), |newline| newline + 1),
     }
 }
 
@@ -89,14 +95,23 @@ fn read_last(file: &mut (impl Read + Seek), count: u64, max_bytes: usize) -> io:
     let mut bytes = Vec::new();
     file.take(kept).read_to_end(&mut bytes)?;
     let body = bytes.strip_suffix(b"\n").unwrap_or(&bytes);
-    let start = match usize::try_from(count).ok().and_then(|count| count.checked_sub(1)) {
-        Some(nth) => memrchr_iter(b'\n', body).nth(nth).map_or(0, |newline| newline + 1),
+    let start = match usize::try_from(count)
+        .ok()
+        .and_then(|count| count.checked_sub(1))
+    {
+        Some(nth) => memrchr_iter(b'\n', body)
+            .nth(nth)
+            .map_or(0, |newline| newline + 1),
         None => bytes.len(),
     };
     bytes.drain(..start);
     let mut shown = LineCounter::default();
     shown.push(&bytes);
-    Ok(Page { bytes, first_line: total_lines - shown.lines().min(total_lines) + 1, total_lines })
+    Ok(Page {
+        bytes,
+        first_line: total_lines - shown.lines().min(total_lines) + 1,
+        total_lines,
+    })
 }
 
 fn count_lines(file: &mut impl Read) -> io::Result<u64> {

@@ -44,13 +44,23 @@ pub enum Found<'l> {
 /// Searches a file from its start; `take` gets each line in order.
 ///
 /// Fails with [`io::ErrorKind::InvalidInput`] if the pattern is none.
-pub fn search(file: &File, pattern: &str, options: Options, mut take: impl FnMut(Found<'_>)) -> io::Result<u64> {
+pub fn search(
+    file: &File,
+    pattern: &str,
+    options: Options,
+    mut take: impl FnMut(Found<'_>),
+) -> io::Result<u64> {
     let matcher = RegexMatcherBuilder::new()
         .case_insensitive(!options.case_sensitive)
         .crlf(true)
         .build(pattern)
-        .map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, first_cause(&error.to_string())))?;
-    let mut lines = Lines { take: &mut take, matches: 0 };
+        .map_err(|error| {
+            io::Error::new(io::ErrorKind::InvalidInput, first_cause(&error.to_string()))
+        })?;
+    let mut lines = Lines {
+        take: &mut take,
+        matches: 0,
+    };
     SearcherBuilder::new()
         .before_context(options.context)
         .after_context(options.context)
@@ -63,8 +73,13 @@ pub fn search(file: &File, pattern: &str, options: Options, mut take: impl FnMut
 
 /// Returns the line of a regex error that says what is wrong; the others show the pattern again.
 fn first_cause(error: &str) -> String {
-    let cause = error.lines().rev().find_map(|line| line.trim().strip_prefix("error: "));
-    cause.unwrap_or_else(|| error.lines().next().unwrap_or("")).to_owned()
+    let cause = error
+        .lines()
+        .rev()
+        .find_map(|line| line.trim().strip_prefix("error: "));
+    cause
+        .unwrap_or_else(|| error.lines().next().unwrap_or(""))
+        .to_owned()
 }
 
 struct Lines<'t, T> {
@@ -77,12 +92,18 @@ impl<T: FnMut(Found<'_>)> Sink for Lines<'_, T> {
 
     fn matched(&mut self, _: &Searcher, found: &SinkMatch<'_>) -> io::Result<bool> {
         self.matches += 1;
-        (self.take)(Found::Match { line: found.line_number().unwrap_or(0), text: without_newline(found.bytes()) });
+        (self.take)(Found::Match {
+            line: found.line_number().unwrap_or(0),
+            text: without_newline(found.bytes()),
+        });
         Ok(true)
     }
 
     fn context(&mut self, _: &Searcher, near: &SinkContext<'_>) -> io::Result<bool> {
-        (self.take)(Found::Context { line: near.line_number().unwrap_or(0), text: without_newline(near.bytes()) });
+        (self.take)(Found::Context {
+            line: near.line_number().unwrap_or(0),
+            text: without_newline(near.bytes()),
+        });
         Ok(true)
     }
 
@@ -114,7 +135,9 @@ mod tests {
         search(&file, pattern, options, |found| {
             lines.push(match found {
                 Found::Match { line, text } => format!("{line}: {}", String::from_utf8_lossy(text)),
-                Found::Context { line, text } => format!("{line}- {}", String::from_utf8_lossy(text)),
+                Found::Context { line, text } => {
+                    format!("{line}- {}", String::from_utf8_lossy(text))
+                }
                 Found::Gap => "--".to_owned(),
             });
         })
@@ -125,13 +148,49 @@ mod tests {
     #[test]
     fn matches_come_with_their_neighbours() {
         let text = "one\ntwo\nError here\nfour\nfive\nsix\nerror\n";
-        assert_eq!(found(text, "error", Options { context: 1, ..Options::default() }), ["2- two", "3: Error here", "4- four", "--", "6- six", "7: error"]);
-        assert_eq!(found(text, "^error$", Options { case_sensitive: true, ..Options::default() }), ["7: error"]);
+        assert_eq!(
+            found(
+                text,
+                "error",
+                Options {
+                    context: 1,
+                    ..Options::default()
+                }
+            ),
+            [
+                "2- two",
+                "3: Error here",
+                "4- four",
+                "--",
+                "6- six",
+                "7: error"
+            ]
+        );
+        assert_eq!(
+            found(
+                text,
+                "^error$",
+                Options {
+                    case_sensitive: true,
+                    ..Options::default()
+                }
+            ),
+            ["7: error"]
+        );
     }
 
     #[test]
     fn a_bad_pattern_is_one_line() {
-        let error = search(&tempfile::tempfile().unwrap(), "a(", Options::default(), |_| {}).unwrap_err();
-        assert_eq!((error.kind(), error.to_string().as_str()), (io::ErrorKind::InvalidInput, "unclosed group"));
+        let error = search(
+            &tempfile::tempfile().unwrap(),
+            "a(",
+            Options::default(),
+            |_| {},
+        )
+        .unwrap_err();
+        assert_eq!(
+            (error.kind(), error.to_string().as_str()),
+            (io::ErrorKind::InvalidInput, "unclosed group")
+        );
     }
 }

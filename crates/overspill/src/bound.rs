@@ -158,7 +158,12 @@ pub struct Truncation {
 }
 
 impl Truncation {
-    pub(crate) fn new(policy: &Policy<'_>, strategy: Strategy, preview: &Preview<'_>, whole: &Kept) -> Self {
+    pub(crate) fn new(
+        policy: &Policy<'_>,
+        strategy: Strategy,
+        preview: &Preview<'_>,
+        whole: &Kept,
+    ) -> Self {
         let (original, kept, limits) = (preview.original(), preview.kept(), &policy.limits);
         Truncation {
             direction: strategy.name(),
@@ -190,11 +195,20 @@ pub(crate) enum Kept {
 impl Kept {
     pub(crate) fn from(saved: Result<Saved, crate::Error>, policy: &Policy<'_>) -> Kept {
         match (saved, policy.keeping) {
-            (Ok(saved), Keeping::Store { store, paths: Paths::Absolute }) => {
+            (
+                Ok(saved),
+                Keeping::Store {
+                    store,
+                    paths: Paths::Absolute,
+                },
+            ) => {
                 let shown = store.absolute(&saved.path);
                 Kept::Saved { saved, shown }
             }
-            (Ok(saved), _) => Kept::Saved { shown: saved.path.clone(), saved },
+            (Ok(saved), _) => Kept::Saved {
+                shown: saved.path.clone(),
+                saved,
+            },
             (Err(error), _) => Kept::Lost(error.to_string()),
         }
     }
@@ -202,7 +216,10 @@ impl Kept {
     /// The whole is in one file, and the notice names another that is easier to read.
     pub(crate) fn both(whole: Saved, named: &Saved, policy: &Policy<'_>) -> Kept {
         match Kept::from(Ok(named.clone()), policy) {
-            Kept::Saved { shown, .. } => Kept::Saved { saved: whole, shown },
+            Kept::Saved { shown, .. } => Kept::Saved {
+                saved: whole,
+                shown,
+            },
             lost => lost,
         }
     }
@@ -230,7 +247,10 @@ impl Kept {
 
     pub(crate) fn hint(&self, policy: &Policy<'_>, outcome: Outcome) -> String {
         let rest = match self {
-            Kept::Saved { saved, shown } => Rest::Saved { path: shown, id: saved.id.as_str() },
+            Kept::Saved { saved, shown } => Rest::Saved {
+                path: shown,
+                id: saved.id.as_str(),
+            },
             Kept::Lost(why) => Rest::Lost { why },
         };
         notice::hint(outcome, &rest, &policy.reach, policy.lang)
@@ -277,12 +297,22 @@ impl<'p> Sink<'p> {
             Some(_) => Stream::new(&policy.guarded_limits(), Strategy::HeadTail),
             None => Stream::new(&policy.limits, policy.strategy),
         };
-        Sink { policy, stream, saving, raw_bytes: 0, terminal: None, shown: Vec::new() }
+        Sink {
+            policy,
+            stream,
+            saving,
+            raw_bytes: 0,
+            terminal: None,
+            shown: Vec::new(),
+        }
     }
 
     /// Starts the output of a program: terminal control codes are applied to what is shown, and saved as they came.
     pub fn of_terminal(policy: &'p Policy<'p>) -> Self {
-        Sink { terminal: Some(Terminal::default()), ..Sink::new(policy) }
+        Sink {
+            terminal: Some(Terminal::default()),
+            ..Sink::new(policy)
+        }
     }
 
     /// Takes the next bytes.
@@ -310,11 +340,15 @@ impl<'p> Sink<'p> {
             self.shown.clear();
             terminal.finish(&mut self.shown);
             self.stream.push(&self.shown);
-            self.stream.count_unshown(self.raw_bytes - self.stream.bytes().min(self.raw_bytes));
+            self.stream
+                .count_unshown(self.raw_bytes - self.stream.bytes().min(self.raw_bytes));
         }
         self.stream.settle();
         let policy = self.policy;
-        let strategy = match (self.stream.exceeded(&policy.limits), self.stream.exceeded(&policy.guarded_limits())) {
+        let strategy = match (
+            self.stream.exceeded(&policy.limits),
+            self.stream.exceeded(&policy.guarded_limits()),
+        ) {
             (None, None) => return Bounded::Whole(self.stream.into_whole()),
             (Some(_), _) => policy.strategy,
             (None, Some(_)) => Strategy::HeadTail,
@@ -322,8 +356,13 @@ impl<'p> Sink<'p> {
         let kept = self.saving.settle(policy);
         let hint = kept.hint(policy, outcome);
         // Under a guard the preview gets what the notice leaves, so that the notice survives whole.
-        let room = policy.max_result_chars.map(|max| max.saturating_sub(hint.chars().count() + REMOVED_CHARS).max(1));
-        let preview = self.stream.preview(&narrowed(&policy.limits, room), strategy);
+        let room = policy.max_result_chars.map(|max| {
+            max.saturating_sub(hint.chars().count() + REMOVED_CHARS)
+                .max(1)
+        });
+        let preview = self
+            .stream
+            .preview(&narrowed(&policy.limits, room), strategy);
         let message = Message::compose(&preview, strategy, hint, policy);
         let truncation = Truncation::new(policy, strategy, &preview, &kept);
         Bounded::Cut(Box::new(Truncated {
@@ -345,11 +384,19 @@ pub(crate) struct Message {
 
 impl Message {
     /// Puts the preview, the line that says how much was removed, and the hint into the order of the strategy.
-    pub(crate) fn compose(preview: &Preview<'_>, strategy: Strategy, hint: String, policy: &Policy<'_>) -> Message {
+    pub(crate) fn compose(
+        preview: &Preview<'_>,
+        strategy: Strategy,
+        hint: String,
+        policy: &Policy<'_>,
+    ) -> Message {
         let text = preview.text(policy.lang).into_owned();
         let notice = match preview.says_removed() {
             true => hint,
-            false => format!("{}\n\n{hint}", notice::removed(preview.removed(), policy.lang)),
+            false => format!(
+                "{}\n\n{hint}",
+                notice::removed(preview.removed(), policy.lang)
+            ),
         };
         let content = match strategy {
             Strategy::Tail => format!("{notice}\n\n{text}"),
@@ -359,7 +406,11 @@ impl Message {
             Some(max) => guard(&content, max, policy.lang).into_owned(),
             None => content,
         };
-        Message { content, preview: text, notice }
+        Message {
+            content,
+            preview: text,
+            notice,
+        }
     }
 }
 
@@ -391,8 +442,12 @@ impl<'p> Saving<'p> {
 
     /// Begins the spill with what was held.
     fn start(&mut self, policy: &Policy<'p>) {
-        let (Saving::Held(held), Keeping::Store { store, .. }) = (&*self, policy.keeping) else { return };
-        let begun = store.begin(&policy.tool).and_then(|mut spill| spill.write(held).map(|()| spill));
+        let (Saving::Held(held), Keeping::Store { store, .. }) = (&*self, policy.keeping) else {
+            return;
+        };
+        let begun = store
+            .begin(&policy.tool)
+            .and_then(|mut spill| spill.write(held).map(|()| spill));
         *self = match begun {
             Ok(spill) => Saving::Writing(spill),
             Err(error) => Saving::Lost(error.to_string()),

@@ -7,7 +7,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use crate::bound::{Kept, Keeping, Message, Policy, Truncation};
+use crate::bound::{Keeping, Kept, Message, Policy, Truncation};
 use crate::cut::{Cut, Preview, cut};
 use crate::json as layout;
 use crate::limits::{Limits, Size};
@@ -20,6 +20,9 @@ const CARRIED_BYTES: usize = 4096;
 
 /// The most chars of a string that is carried over, where all of them together are too long.
 const CARRIED_STRING_CHARS: usize = 200;
+
+/// How much JSON around one text is no payload of its own: keys, counts, flags.
+const STRUCTURE_BYTES: usize = 512;
 
 /// How complete an answer is.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
@@ -144,12 +147,19 @@ impl Envelope {
             return self;
         }
         let payload = self.payload(&policy.limits);
-        let is_cut = matches!(cut(payload.text(), &policy.limits, policy.strategy), Cut::Part(_));
+        let is_cut = matches!(
+            cut(payload.text(), &policy.limits, policy.strategy),
+            Cut::Part(_)
+        );
         if !is_cut && self.is_within(policy.max_result_chars) {
             return self;
         }
         let kept = self.keep(&payload, policy, source);
-        let strategy = if is_cut { policy.strategy } else { Strategy::HeadTail };
+        let strategy = if is_cut {
+            policy.strategy
+        } else {
+            Strategy::HeadTail
+        };
         let mut limits = policy.limits;
         loop {
             if let Cut::Part(preview) = cut(payload.text(), &limits, strategy) {
@@ -159,7 +169,10 @@ impl Envelope {
                 }
             }
             // The guard holds for the JSON with its escapes, so the preview shrinks until that fits.
-            let room = limits.max_chars().or(policy.max_result_chars).unwrap_or(usize::MAX);
+            let room = limits
+                .max_chars()
+                .or(policy.max_result_chars)
+                .unwrap_or(usize::MAX);
             limits = limits.chars(room / 4 * 3);
         }
     }
@@ -169,13 +182,29 @@ impl Envelope {
     }
 
     /// Puts preview and record of a cut in place of the data.
-    fn with_cut(mut self, preview: &Preview<'_>, strategy: Strategy, kept: &Kept, policy: &Policy<'_>) -> Envelope {
-        let outcome = if self.status == Status::Error { Outcome::Failed } else { Outcome::Succeeded };
+    fn with_cut(
+        mut self,
+        preview: &Preview<'_>,
+        strategy: Strategy,
+        kept: &Kept,
+        policy: &Policy<'_>,
+    ) -> Envelope {
+        let outcome = if self.status == Status::Error {
+            Outcome::Failed
+        } else {
+            Outcome::Succeeded
+        };
         let message = Message::compose(preview, strategy, kept.hint(policy, outcome), policy);
         let truncation = Truncation::new(policy, strategy, preview, kept);
-        self.data = object(json!({ "truncated": true, "truncation": truncation, "preview": message.preview }));
+        self.data = object(
+            json!({ "truncated": true, "truncation": truncation, "preview": message.preview }),
+        );
         self.text = message.notice;
-        self.status = if self.status == Status::Error { Status::Error } else { Status::Partial };
+        self.status = if self.status == Status::Error {
+            Status::Error
+        } else {
+            Status::Partial
+        };
         self.stats = carried(self.stats, &["time_ms"]);
         self.context = carried(self.context, &["cwd", "params_input", "path_resolved"]);
         if let Some(failure) = &mut self.error {
@@ -187,16 +216,25 @@ impl Envelope {
     /// Chooses what is measured and previewed: `text` where it carries the payload, else the largest string in `data`, else
     /// `data` itself. Where what is carried over is too long, it is the whole envelope.
     fn payload(&self, limits: &Limits) -> Payload<'_> {
-        let carried = json_len(&self.stats) + json_len(&self.context) + self.error.as_ref().map_or(0, |error| error.message.len());
+        let carried = json_len(&self.stats)
+            + json_len(&self.context)
+            + self.error.as_ref().map_or(0, |error| error.message.len());
         if carried > limits.reach_bytes().max(2 * CARRIED_BYTES) {
             return Payload::Pretty(pretty(self));
         }
-        let data = json_len(&self.data);
-        let largest = self.data.values().map(largest_string).max_by_key(|text| text.len()).unwrap_or("");
-        // A text that only reports on the data is short beside it; one that repeats it is not.
-        if self.text.len() >= largest.len() && self.text.len() * 4 >= data {
+        let largest = self
+            .data
+            .values()
+            .map(largest_string)
+            .max_by_key(|text| text.len())
+            .unwrap_or("");
+        let strings: usize = self.data.values().map(string_bytes).sum();
+        let most = strings.max(json_len(&self.data).saturating_sub(STRUCTURE_BYTES));
+        // A text that only reports on the data is short beside it, or shows nothing of it.
+        let is_shown = self.text.len() >= largest.len() && self.text.contains(largest);
+        if is_shown && self.text.len() * 4 >= most {
             Payload::Text(&self.text)
-        } else if largest.len() * 2 >= data {
+        } else if !largest.is_empty() && largest.len() * 2 >= most {
             Payload::Text(largest)
         } else {
             Payload::Pretty(pretty(&self.data))
@@ -206,7 +244,9 @@ impl Envelope {
     /// Saves the complete JSON, and beside it the payload where that is one text.
     fn keep(&self, payload: &Payload<'_>, policy: &Policy<'_>, source: Option<&str>) -> Kept {
         let Keeping::Store { store, .. } = policy.keeping else {
-            let Keeping::Nowhere(why) = policy.keeping else { return Kept::Lost(String::new()) };
+            let Keeping::Nowhere(why) = policy.keeping else {
+                return Kept::Lost(String::new());
+            };
             return Kept::Lost(why.to_owned());
         };
         let complete = source.map_or_else(|| pretty(self), layout::pretty);
@@ -218,7 +258,12 @@ impl Envelope {
     }
 }
 
-fn save(store: &Store, policy: &Policy<'_>, complete: &str, text: Option<&str>) -> Result<Kept, crate::Error> {
+fn save(
+    store: &Store,
+    policy: &Policy<'_>,
+    complete: &str,
+    text: Option<&str>,
+) -> Result<Kept, crate::Error> {
     let mut spill = store.begin(&policy.tool)?;
     spill.write(complete.as_bytes())?;
     let companion = match text {
@@ -274,9 +319,26 @@ fn json_len(value: &impl Serialize) -> usize {
 fn largest_string(value: &Value) -> &str {
     match value {
         Value::String(text) => text,
-        Value::Array(items) => items.iter().map(largest_string).max_by_key(|text| text.len()).unwrap_or(""),
-        Value::Object(map) => map.values().map(largest_string).max_by_key(|text| text.len()).unwrap_or(""),
+        Value::Array(items) => items
+            .iter()
+            .map(largest_string)
+            .max_by_key(|text| text.len())
+            .unwrap_or(""),
+        Value::Object(map) => map
+            .values()
+            .map(largest_string)
+            .max_by_key(|text| text.len())
+            .unwrap_or(""),
         _ => "",
+    }
+}
+
+fn string_bytes(value: &Value) -> usize {
+    match value {
+        Value::String(text) => text.len(),
+        Value::Array(items) => items.iter().map(string_bytes).sum(),
+        Value::Object(map) => map.values().map(string_bytes).sum(),
+        _ => 0,
     }
 }
 
@@ -293,7 +355,11 @@ fn carried(map: Map<String, Value>, required: &[&str]) -> Map<String, Value> {
         return map;
     }
     let keep = |(key, value): (String, Value)| {
-        let value = if json_len(&value) <= CARRIED_BYTES / 4 { value } else { json!({}) };
+        let value = if json_len(&value) <= CARRIED_BYTES / 4 {
+            value
+        } else {
+            json!({})
+        };
         required.contains(&key.as_str()).then_some((key, value))
     };
     map.into_iter().filter_map(keep).collect()
@@ -310,7 +376,9 @@ fn shorten_strings(value: &mut Value) {
 
 fn shorten(text: &mut String, max_chars: usize) {
     let limits = Limits::none().chars(max_chars.saturating_sub(3));
-    let Cut::Part(preview) = cut(text, &limits, Strategy::Head) else { return };
+    let Cut::Part(preview) = cut(text, &limits, Strategy::Head) else {
+        return;
+    };
     *text = format!("{}...", preview.text(Lang::En));
 }
 

@@ -24,11 +24,18 @@ pub struct Error {
 
 impl Error {
     pub(crate) fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
-        Error { kind, message: message.into(), hint: None }
+        Error {
+            kind,
+            message: message.into(),
+            hint: None,
+        }
     }
 
     pub(crate) fn with_hint(self, hint: impl Into<String>) -> Self {
-        Error { hint: Some(hint.into()), ..self }
+        Error {
+            hint: Some(hint.into()),
+            ..self
+        }
     }
 
     pub(crate) fn store(thing: &str, cause: impl fmt::Display) -> Self {
@@ -59,5 +66,7 @@ pub(crate) fn io_cause(error: &std::io::Error) -> String {
     let text = error.to_string();
     let plain = text.split(" (os error").next().unwrap_or(&text);
     let mut chars = plain.chars();
-    chars.next().map_or_else(String::new, |first| first.to_lowercase().chain(chars).collect())
+    chars.next().map_or_else(String::new, |first| {
+        first.to_lowercase().chain(chars).collect()
+    })
 }

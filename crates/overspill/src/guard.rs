@@ -16,7 +16,11 @@ use crate::strategy::Strategy;
 /// assert!(cut.chars().count() <= 1_000 && cut.contains("... [truncated 9360 chars / 0 lines] ..."));
 /// ```
 pub fn guard(message: &str, max_chars: usize, lang: Lang) -> Cow<'_, str> {
-    match cut(message, &Limits::none().chars(max_chars), Strategy::HeadTail) {
+    match cut(
+        message,
+        &Limits::none().chars(max_chars),
+        Strategy::HeadTail,
+    ) {
         Cut::Whole(message) => Cow::Borrowed(message),
         Cut::Part(preview) => Cow::Owned(preview.text(lang).into_owned()),
     }

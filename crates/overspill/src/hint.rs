@@ -22,19 +22,31 @@ pub struct Reach {
 impl Default for Reach {
     /// Grep and Read, no Task tool, no shell.
     fn default() -> Self {
-        Reach { grep: Some("Grep".to_owned()), read: Some("Read".to_owned()), ..Reach::nothing() }
+        Reach {
+            grep: Some("Grep".to_owned()),
+            read: Some("Read".to_owned()),
+            ..Reach::nothing()
+        }
     }
 }
 
 impl Reach {
     /// Returns a reach without any tool.
     pub fn nothing() -> Self {
-        Reach { task: None, grep: None, read: None, program: None }
+        Reach {
+            task: None,
+            grep: None,
+            read: None,
+            program: None,
+        }
     }
 
     /// Returns the default reach and a Task tool of that name.
     pub fn with_task(name: &str) -> Self {
-        Reach { task: Some(name.to_owned()), ..Reach::default() }
+        Reach {
+            task: Some(name.to_owned()),
+            ..Reach::default()
+        }
     }
 
     /// Returns what the rules leave of the default tools, and the Task tool if they do not deny it.
@@ -50,8 +62,15 @@ impl Reach {
         if rules.is_empty() {
             return Reach::default();
         }
-        let allowed = |permission: &str, name: &str| (decide(rules, permission) != Action::Deny).then(|| name.to_owned());
-        Reach { task: allowed("task", "Task"), grep: allowed("grep", "Grep"), read: allowed("read", "Read"), program: None }
+        let allowed = |permission: &str, name: &str| {
+            (decide(rules, permission) != Action::Deny).then(|| name.to_owned())
+        };
+        Reach {
+            task: allowed("task", "Task"),
+            grep: allowed("grep", "Grep"),
+            read: allowed("read", "Read"),
+            program: None,
+        }
     }
 }
 
@@ -93,13 +112,20 @@ pub struct Rule {
 
 /// Returns what the rules say of a tool as a whole. Where rules exist but none matches, the user is asked.
 fn decide(rules: &[Rule], permission: &str) -> Action {
-    let matching = |rule: &&Rule| wildcard(&rule.permission.to_lowercase(), permission) && wildcard(&rule.pattern, "*");
-    rules.iter().rev().find(matching).map_or(Action::Ask, |rule| rule.action)
+    let matching = |rule: &&Rule| {
+        wildcard(&rule.permission.to_lowercase(), permission) && wildcard(&rule.pattern, "*")
+    };
+    rules
+        .iter()
+        .rev()
+        .find(matching)
+        .map_or(Action::Ask, |rule| rule.action)
 }
 
 /// Matches `text` against a pattern with `*` and `?`, in time linear in their product.
 pub(crate) fn wildcard(pattern: &str, text: &str) -> bool {
-    let (pattern, text): (Vec<char>, Vec<char>) = (pattern.chars().collect(), text.chars().collect());
+    let (pattern, text): (Vec<char>, Vec<char>) =
+        (pattern.chars().collect(), text.chars().collect());
     let (mut p, mut t) = (0, 0);
     let mut star: Option<(usize, usize)> = None;
     while t < text.len() {
@@ -127,7 +153,14 @@ mod tests {
 
     #[test]
     fn wildcards_match_runs_and_single_characters() {
-        let cases = [("*", "", true), ("*", "x", true), ("a*c", "abbc", true), ("a*c", "ab", false), ("?", "é", true), ("?", "", false)];
+        let cases = [
+            ("*", "", true),
+            ("*", "x", true),
+            ("a*c", "abbc", true),
+            ("a*c", "ab", false),
+            ("?", "é", true),
+            ("?", "", false),
+        ];
         for (pattern, text, expected) in cases {
             assert_eq!(wildcard(pattern, text), expected, "{pattern} {text}");
         }
@@ -136,14 +169,33 @@ mod tests {
 
     #[test]
     fn the_last_matching_rule_wins() {
-        let rule = |permission: &str, pattern: &str, action| Rule { permission: permission.into(), pattern: pattern.into(), action };
+        let rule = |permission: &str, pattern: &str, action| Rule {
+            permission: permission.into(),
+            pattern: pattern.into(),
+            action,
+        };
         let task = |rules: &[Rule]| Reach::allowed_by(rules).task.is_some();
         assert!(!task(&[]));
         assert!(!task(&[rule("*", "*", Action::Deny)]));
-        assert!(task(&[rule("*", "*", Action::Deny), rule("task", "*", Action::Allow)]));
-        assert!(!task(&[rule("task", "*", Action::Allow), rule("t*", "*", Action::Deny)]));
-        assert!(task(&[rule("bash", "*", Action::Deny)]), "not denied is allowed, as in S4");
-        assert!(task(&[rule("task", "explore", Action::Deny)]), "a rule on one use does not deny the tool");
-        assert_eq!(Reach::allowed_by(&[rule("grep", "*", Action::Deny)]).grep, None);
+        assert!(task(&[
+            rule("*", "*", Action::Deny),
+            rule("task", "*", Action::Allow)
+        ]));
+        assert!(!task(&[
+            rule("task", "*", Action::Allow),
+            rule("t*", "*", Action::Deny)
+        ]));
+        assert!(
+            task(&[rule("bash", "*", Action::Deny)]),
+            "not denied is allowed, as in S4"
+        );
+        assert!(
+            task(&[rule("task", "explore", Action::Deny)]),
+            "a rule on one use does not deny the tool"
+        );
+        assert_eq!(
+            Reach::allowed_by(&[rule("grep", "*", Action::Deny)]).grep,
+            None
+        );
     }
 }

@@ -60,7 +60,8 @@ mod tests {
 
     #[test]
     fn layout_changes_and_values_do_not() {
-        let json = r#"{"a" : [1e400,{}, [] ,"x, {\"y\": \\"],"b":{"n":12345678901234567890.50,"n":2}}"#;
+        let json =
+            r#"{"a" : [1e400,{}, [] ,"x, {\"y\": \\"],"b":{"n":12345678901234567890.50,"n":2}}"#;
         let expected = "{\n  \"a\": [\n    1e400,\n    {},\n    [],\n    \"x, {\\\"y\\\": \\\\\"\n  ],\n  \"b\": {\n    \"n\": 12345678901234567890.50,\n    \"n\": 2\n  }\n}\n";
         assert_eq!(pretty(json), expected);
         assert_eq!(pretty(expected), expected);

@@ -73,27 +73,42 @@ impl Limits {
 
     /// Keeps at most `n` lines. Zero counts as one, since a preview is never empty.
     pub const fn lines(self, n: usize) -> Self {
-        Limits { max_lines: Some(at_least_one(n)), ..self }
+        Limits {
+            max_lines: Some(at_least_one(n)),
+            ..self
+        }
     }
 
     /// Keeps at most `n` bytes. Zero counts as one.
     pub const fn bytes(self, n: usize) -> Self {
-        Limits { max_bytes: Some(at_least_one(n)), ..self }
+        Limits {
+            max_bytes: Some(at_least_one(n)),
+            ..self
+        }
     }
 
     /// Keeps at most `n` chars. Zero counts as one.
     pub const fn chars(self, n: usize) -> Self {
-        Limits { max_chars: Some(at_least_one(n)), ..self }
+        Limits {
+            max_chars: Some(at_least_one(n)),
+            ..self
+        }
     }
 
     /// Keeps at most `n` tokens. Zero counts as one.
     pub const fn tokens(self, n: usize) -> Self {
-        Limits { max_tokens: Some(at_least_one(n)), ..self }
+        Limits {
+            max_tokens: Some(at_least_one(n)),
+            ..self
+        }
     }
 
     /// Shortens each line to at most `n` chars, its closing `...` included. Zero counts as one.
     pub const fn line_chars(self, n: usize) -> Self {
-        Limits { max_line_chars: Some(at_least_one(n)), ..self }
+        Limits {
+            max_line_chars: Some(at_least_one(n)),
+            ..self
+        }
     }
 
     /// Counts tokens with `encoding`. The default is [`Encoding::O200k`].
@@ -147,7 +162,8 @@ impl Limits {
     /// Returns the byte limit that is in force: the user's, or the ceiling where no size limit is on.
     pub(crate) fn bytes_in_force(&self) -> Option<usize> {
         let other = self.max_chars.is_some() || self.max_tokens.is_some();
-        self.max_bytes.or(if other { None } else { Some(CEILING_BYTES) })
+        self.max_bytes
+            .or(if other { None } else { Some(CEILING_BYTES) })
     }
 }
 
@@ -170,7 +186,10 @@ impl Size {
     pub fn of(text: &[u8]) -> Size {
         let newlines = count_newlines(text);
         let open = text.last().is_some_and(|&last| last != b'\n');
-        Size { lines: newlines + u64::from(open), bytes: text.len() as u64 }
+        Size {
+            lines: newlines + u64::from(open),
+            bytes: text.len() as u64,
+        }
     }
 }
 

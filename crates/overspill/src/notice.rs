@@ -105,9 +105,15 @@ impl Message {
     const fn templates(self) -> (&'static str, &'static str) {
         match self {
             Message::Removed => ("...{n} {unit} truncated...", "...已截断 {n} {unit}..."),
-            Message::GapSize => ("... [truncated {n} {unit} / {m} lines] ...", "... [截断了 {n} {unit} / {m} 行] ..."),
+            Message::GapSize => (
+                "... [truncated {n} {unit} / {m} lines] ...",
+                "... [截断了 {n} {unit} / {m} 行] ...",
+            ),
             Message::GapLines => ("... [truncated {m} lines] ...", "... [截断了 {m} 行] ..."),
-            Message::Binary => ("binary output, {n} bytes, not shown", "二进制输出，{n} 字节，未显示"),
+            Message::Binary => (
+                "binary output, {n} bytes, not shown",
+                "二进制输出，{n} 字节，未显示",
+            ),
             Message::SavedAfterSuccess => (
                 "The tool call succeeded but the output was truncated. Full output saved to: {path}",
                 "⚠️ 输出过大已截断，完整内容见 {path}",
@@ -140,7 +146,10 @@ impl Message {
                 "Use {grep} to search the full content or {read} with offset and limit to view parts of it.",
                 "可用 {grep} 搜索完整内容，或用 {read} 配合 offset 和 limit 分段查看。",
             ),
-            Message::Search => ("Use {grep} to search the full content.", "可用 {grep} 搜索完整内容。"),
+            Message::Search => (
+                "Use {grep} to search the full content.",
+                "可用 {grep} 搜索完整内容。",
+            ),
             Message::Page => (
                 "Use {read} with offset and limit to view parts of it.",
                 "可用 {read} 配合 offset 和 limit 分段查看。",
@@ -153,7 +162,10 @@ impl Message {
                 "If you need the rest, repeat the call so that it gives less.",
                 "如需其余内容，请缩小范围后重新调用。",
             ),
-            Message::Complete => ("Complete output: {m} lines, {n} bytes.", "完整输出：{m} 行，{n} 字节。"),
+            Message::Complete => (
+                "Complete output: {m} lines, {n} bytes.",
+                "完整输出：{m} 行，{n} 字节。",
+            ),
             Message::Failed => ("The command exited with code {n}.", "命令以代码 {n} 退出。"),
             Message::BackgroundLeft => (
                 "A background process still holds the output; what it writes from here on is not in it.",
@@ -195,9 +207,15 @@ pub fn removed(removed: Removed, lang: Lang) -> String {
 /// Returns what stands between two kept parts.
 pub fn marker(gap: &Gap, lang: Lang) -> Cow<'static, str> {
     let (count, lines) = (gap.removed.count.to_string(), gap.lines.to_string());
-    let values = [("n", &*count), ("m", &lines), ("unit", unit(gap.removed.unit, lang))];
+    let values = [
+        ("n", &*count),
+        ("m", &lines),
+        ("unit", unit(gap.removed.unit, lang)),
+    ];
     match gap.style {
-        GapStyle::Paragraph => Cow::Owned(format!("\n\n{}\n\n", Message::GapSize.say(lang, &values))),
+        GapStyle::Paragraph => {
+            Cow::Owned(format!("\n\n{}\n\n", Message::GapSize.say(lang, &values)))
+        }
         GapStyle::Line => Cow::Owned(format!("\n{}\n", Message::GapLines.say(lang, &values))),
         GapStyle::DotsLine => Cow::Borrowed("\n...\n"),
         GapStyle::Dots => Cow::Borrowed("..."),
@@ -213,7 +231,13 @@ pub(crate) fn binary(bytes: u64, lang: Lang) -> String {
 
 /// Returns what is said of an output that is all there.
 pub(crate) fn complete(size: crate::limits::Size, lang: Lang) -> String {
-    Message::Complete.say(lang, &[("m", &size.lines.to_string()), ("n", &size.bytes.to_string())])
+    Message::Complete.say(
+        lang,
+        &[
+            ("m", &size.lines.to_string()),
+            ("n", &size.bytes.to_string()),
+        ],
+    )
 }
 
 /// Returns what is said of a command that failed.
@@ -246,31 +270,47 @@ pub fn hint(outcome: Outcome, rest: &Rest<'_>, reach: &Reach, lang: Lang) -> Str
                 Outcome::Unknown => Message::Lost,
             };
             let why = &why[..edge::floor(why, why.floor_char_boundary(REASON_BYTES))];
-            format!("{}\n{}", first.say(lang, &[("why", why)]), Message::Narrow.say(lang, &[]))
+            format!(
+                "{}\n{}",
+                first.say(lang, &[("why", why)]),
+                Message::Narrow.say(lang, &[])
+            )
         }
     }
 }
 
 /// Says how the spill can be got at, naming only what the agent has.
 fn ways(reach: &Reach, id: &str, lang: Lang) -> Vec<String> {
-    let [task, grep, read, program] = [&reach.task, &reach.grep, &reach.read, &reach.program].map(|name| name.as_deref());
+    let [task, grep, read, program] =
+        [&reach.task, &reach.grep, &reach.read, &reach.program].map(|name| name.as_deref());
     let page = |read: &str| match lang {
         Lang::En => format!("{read} (offset/limit)"),
         Lang::Zh => format!("{read}（offset/limit）"),
     };
     let and = if lang == Lang::En { " and " } else { " 和 " };
     let with_tools = match (task, grep, read) {
-        (Some(task), Some(grep), Some(read)) => {
-            Some(Message::Delegate.say(lang, &[("task", task), ("tools", &format!("{grep}{and}{}", page(read)))]))
+        (Some(task), Some(grep), Some(read)) => Some(Message::Delegate.say(
+            lang,
+            &[
+                ("task", task),
+                ("tools", &format!("{grep}{and}{}", page(read))),
+            ],
+        )),
+        (Some(task), Some(grep), None) => {
+            Some(Message::Delegate.say(lang, &[("task", task), ("tools", grep)]))
         }
-        (Some(task), Some(grep), None) => Some(Message::Delegate.say(lang, &[("task", task), ("tools", grep)])),
-        (Some(task), None, Some(read)) => Some(Message::Delegate.say(lang, &[("task", task), ("tools", &page(read))])),
-        (_, Some(grep), Some(read)) => Some(Message::SearchAndPage.say(lang, &[("grep", grep), ("read", read)])),
+        (Some(task), None, Some(read)) => {
+            Some(Message::Delegate.say(lang, &[("task", task), ("tools", &page(read))]))
+        }
+        (_, Some(grep), Some(read)) => {
+            Some(Message::SearchAndPage.say(lang, &[("grep", grep), ("read", read)]))
+        }
         (_, Some(grep), None) => Some(Message::Search.say(lang, &[("grep", grep)])),
         (_, None, Some(read)) => Some(Message::Page.say(lang, &[("read", read)])),
         (_, None, None) => None,
     };
-    let in_shell = program.map(|program| Message::Shell.say(lang, &[("program", program), ("id", id)]));
+    let in_shell =
+        program.map(|program| Message::Shell.say(lang, &[("program", program), ("id", id)]));
     with_tools.into_iter().chain(in_shell).collect()
 }
 
@@ -311,7 +351,12 @@ mod tests {
     ];
 
     fn names(template: &str) -> Vec<&str> {
-        let mut names: Vec<&str> = template.split('{').skip(1).filter_map(|rest| rest.split_once('}')).map(|(name, _)| name).collect();
+        let mut names: Vec<&str> = template
+            .split('{')
+            .skip(1)
+            .filter_map(|rest| rest.split_once('}'))
+            .map(|(name, _)| name)
+            .collect();
         names.sort_unstable();
         names.dedup();
         names
@@ -329,7 +374,10 @@ mod tests {
     #[test]
     fn values_are_not_read_as_templates() {
         let said = Message::Saved.say(Lang::En, &[("path", "{id}/{path}")]);
-        assert_eq!(said, "The output was truncated. Full output saved to: {id}/{path}");
+        assert_eq!(
+            said,
+            "The output was truncated. Full output saved to: {id}/{path}"
+        );
     }
 
     #[test]
@@ -339,17 +387,35 @@ mod tests {
             for outcome in [Outcome::Succeeded, Outcome::Failed, Outcome::Unknown] {
                 let lost = hint(outcome, &Rest::Lost { why: &why }, &Reach::default(), lang);
                 assert!(lost.len() <= NOTICE_BYTES, "{} bytes", lost.len());
-                assert!(lost.contains(if lang == Lang::En { "full output was not saved: é" } else { "完整内容未保存：é" }));
-                let saved = hint(outcome, &Rest::Saved { path: "p", id: "00000000" }, &Reach::with_task("Task"), lang);
+                assert!(lost.contains(if lang == Lang::En {
+                    "full output was not saved: é"
+                } else {
+                    "完整内容未保存：é"
+                }));
+                let saved = hint(
+                    outcome,
+                    &Rest::Saved {
+                        path: "p",
+                        id: "00000000",
+                    },
+                    &Reach::with_task("Task"),
+                    lang,
+                );
                 assert!(saved.len() <= NOTICE_BYTES, "{} bytes", saved.len());
-                assert_eq!(saved.contains("succeeded"), outcome == Outcome::Succeeded && lang == Lang::En);
+                assert_eq!(
+                    saved.contains("succeeded"),
+                    outcome == Outcome::Succeeded && lang == Lang::En
+                );
             }
         }
     }
 
     #[test]
     fn a_hint_names_only_what_the_agent_has() {
-        let rest = Rest::Saved { path: "tool-output/x.txt", id: "0abc0def" };
+        let rest = Rest::Saved {
+            path: "tool-output/x.txt",
+            id: "0abc0def",
+        };
         let say = |reach: &Reach| hint(Outcome::Succeeded, &rest, reach, Lang::En);
         insta::assert_snapshot!(say(&Reach::default()), @r"
         The tool call succeeded but the output was truncated. Full output saved to: tool-output/x.txt

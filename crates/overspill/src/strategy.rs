@@ -40,7 +40,9 @@ impl Strategy {
         if name == "head_only" {
             return Some(Strategy::Head);
         }
-        Strategy::ALL.into_iter().find(|strategy| strategy.name() == name)
+        Strategy::ALL
+            .into_iter()
+            .find(|strategy| strategy.name() == name)
     }
 }
 

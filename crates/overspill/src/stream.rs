@@ -78,7 +78,9 @@ impl Stream {
         }
         match &mut self.clipper {
             None => self.keeper.push(chunk),
-            Some(clipper) => clipper.push(chunk, &mut |bytes, is_dots| self.keeper.push_clipped(bytes, is_dots)),
+            Some(clipper) => clipper.push(chunk, &mut |bytes, is_dots| {
+                self.keeper.push_clipped(bytes, is_dots)
+            }),
         }
     }
 
@@ -132,8 +134,14 @@ impl Stream {
 
     fn with_ends<T>(&self, use_ends: impl FnOnce(&Ends<'_>) -> T) -> T {
         let open_line = u64::from(self.bytes > 0 && !self.ends_in_newline);
-        let size = Size { bytes: self.bytes + self.unshown, lines: self.newlines + open_line };
-        let (raw_head, raw_tail) = (self.keeper.head_end(), self.keeper.tail_end(self.ends_in_newline));
+        let size = Size {
+            bytes: self.bytes + self.unshown,
+            lines: self.newlines + open_line,
+        };
+        let (raw_head, raw_tail) = (
+            self.keeper.head_end(),
+            self.keeper.tail_end(self.ends_in_newline),
+        );
         let (head, tail) = (text::decode(raw_head), text::decode(raw_tail));
         let is_text = matches!((&head, &tail), (Cow::Borrowed(_), Cow::Borrowed(_)));
         let (mut in_head, mut in_tail) = (self.keeper.head_clips(), self.keeper.tail_clips());
@@ -148,8 +156,15 @@ impl Stream {
             complete: !self.keeper.is_over(),
             size,
             chars: self.chars.as_ref().map(CharCounter::total),
-            clips: Clips { in_head: &in_head, in_tail: &in_tail, removed_chars },
-            raw: (!is_text).then_some(RawEnds { head: raw_head, tail: raw_tail }),
+            clips: Clips {
+                in_head: &in_head,
+                in_tail: &in_tail,
+                removed_chars,
+            },
+            raw: (!is_text).then_some(RawEnds {
+                head: raw_head,
+                tail: raw_tail,
+            }),
         })
     }
 }
@@ -165,16 +180,29 @@ fn to_decoded(raw: &[u8], offsets: &mut [usize]) {
 
 /// Returns the preview of a binary output: one line that says so.
 fn binary(size: Size, limits: &Limits) -> Preview<'static> {
-    let removed = Removed { count: size.bytes, unit: Unit::Bytes };
-    let line = Part::Binary { bytes: size.bytes, limits: *limits };
+    let removed = Removed {
+        count: size.bytes,
+        unit: Unit::Bytes,
+    };
+    let line = Part::Binary {
+        bytes: size.bytes,
+        limits: *limits,
+    };
     Preview::new(vec![line], removed, size, Size::default())
 }
 
 /// Returns how much of an end must be kept to cut it as if the whole were there.
 fn kept_bytes(limits: &Limits) -> usize {
-    let needed = limits.reach_bytes().saturating_mul(2).saturating_add(2 * edge::CONTEXT_BYTES);
+    let needed = limits
+        .reach_bytes()
+        .saturating_mul(2)
+        .saturating_add(2 * edge::CONTEXT_BYTES);
     // What is counted in tokens must be at hand.
-    if limits.max_tokens().is_some() { needed.max(COUNTED_BYTES) } else { needed }
+    if limits.max_tokens().is_some() {
+        needed.max(COUNTED_BYTES)
+    } else {
+        needed
+    }
 }
 
 /// Looks for a NUL at the start of the output.
@@ -256,10 +284,12 @@ impl Keeper {
         if self.passed == 0 {
             self.tail.extend_from_slice(&self.head);
         }
-        self.tail.extend_from_slice(&rest[rest.len().saturating_sub(self.capacity)..]);
+        self.tail
+            .extend_from_slice(&rest[rest.len().saturating_sub(self.capacity)..]);
         if self.tail.len() >= 2 * self.capacity {
             self.tail.drain(..self.tail.len() - self.capacity);
-            let start = self.head.len() as u64 + self.passed + rest.len() as u64 - self.capacity as u64;
+            let start =
+                self.head.len() as u64 + self.passed + rest.len() as u64 - self.capacity as u64;
             while self.clips.front().is_some_and(|&at| at < start) {
                 self.clips.pop_front();
             }
@@ -277,13 +307,25 @@ impl Keeper {
 
     /// Returns the end, without a character that is cut off where it starts, nor the newline that ends the last line.
     fn tail_end(&self, ends_in_newline: bool) -> &[u8] {
-        let tail = if self.is_over() { text::without_cut_start(&self.tail) } else { &self.head };
-        if ends_in_newline { tail.strip_suffix(b"\n").unwrap_or(tail) } else { tail }
+        let tail = if self.is_over() {
+            text::without_cut_start(&self.tail)
+        } else {
+            &self.head
+        };
+        if ends_in_newline {
+            tail.strip_suffix(b"\n").unwrap_or(tail)
+        } else {
+            tail
+        }
     }
 
     /// Returns where the dots of shortened lines are in the start.
     fn head_clips(&self) -> Vec<usize> {
-        if self.is_over() && !self.wants_head { Vec::new() } else { self.head_clips.clone() }
+        if self.is_over() && !self.wants_head {
+            Vec::new()
+        } else {
+            self.head_clips.clone()
+        }
     }
 
     /// Returns where the dots of shortened lines are in the end.
@@ -293,7 +335,11 @@ impl Keeper {
         }
         let end = self.head.len() as u64 + self.passed;
         let start = end - text::without_cut_start(&self.tail).len() as u64;
-        self.clips.iter().filter_map(|&at| at.checked_sub(start)).map(|at| at as usize).collect()
+        self.clips
+            .iter()
+            .filter_map(|&at| at.checked_sub(start))
+            .map(|at| at as usize)
+            .collect()
     }
 }
 

@@ -138,7 +138,9 @@ impl Terminal {
 
     /// Applies `ESC [` with its parameters where it acts within a line.
     fn apply(&mut self, code: u8) {
-        let parameter = std::str::from_utf8(&self.parameters).ok().and_then(|text| text.parse::<u16>().ok());
+        let parameter = std::str::from_utf8(&self.parameters)
+            .ok()
+            .and_then(|text| text.parse::<u16>().ok());
         let count = i32::from(parameter.unwrap_or(1).max(1));
         match code {
             b'K' => self.line.erase(parameter.unwrap_or(0)),
@@ -173,7 +175,9 @@ impl Default for Line {
 impl Line {
     /// Writes text at the cursor; complete lines go to `out`.
     fn write(&mut self, text: &[u8], out: &mut Vec<u8>) {
-        let Line::Plain(held) = self else { return self.write_cells(text, out) };
+        let Line::Plain(held) = self else {
+            return self.write_cells(text, out);
+        };
         let lines = memrchr(b'\n', text).map_or(0, |newline| newline + 1);
         if lines > 0 {
             out.append(held);
@@ -191,7 +195,9 @@ impl Line {
             put(cells, column, &text[..end]);
             if cells.len() > 2 * LINE_MAX {
                 let passed = cells.len() - LINE_MAX;
-                cells.drain(..passed).for_each(|cell| out.extend_from_slice(cell.bytes()));
+                cells
+                    .drain(..passed)
+                    .for_each(|cell| out.extend_from_slice(cell.bytes()));
                 *column = column.saturating_sub(passed);
             }
         }
@@ -206,8 +212,13 @@ impl Line {
         match std::mem::take(self) {
             Line::Plain(held) => out.extend_from_slice(&held),
             Line::Cells { cells, .. } => {
-                let shown = cells.iter().rposition(|cell| cell.bytes() != b" ").map_or(0, |last| last + 1);
-                cells[..shown].iter().for_each(|cell| out.extend_from_slice(cell.bytes()));
+                let shown = cells
+                    .iter()
+                    .rposition(|cell| cell.bytes() != b" ")
+                    .map_or(0, |last| last + 1);
+                cells[..shown]
+                    .iter()
+                    .for_each(|cell| out.extend_from_slice(cell.bytes()));
             }
         }
     }
@@ -239,7 +250,10 @@ impl Line {
         let (cells, &mut column) = self.cells();
         match which {
             0 => cells.truncate(column),
-            1 => cells.iter_mut().take(column + 1).for_each(|cell| *cell = Cell::BLANK),
+            1 => cells
+                .iter_mut()
+                .take(column + 1)
+                .for_each(|cell| *cell = Cell::BLANK),
             _ => cells.clear(),
         }
     }
@@ -250,7 +264,11 @@ fn put(cells: &mut Vec<Cell>, column: &mut usize, text: &[u8]) {
     for chunk in text.utf8_chunks() {
         let mut buffer = [0; 4];
         for char in chunk.valid().chars() {
-            put_cell(cells, column, Cell::new(char.encode_utf8(&mut buffer).as_bytes()));
+            put_cell(
+                cells,
+                column,
+                Cell::new(char.encode_utf8(&mut buffer).as_bytes()),
+            );
         }
         for byte in chunk.invalid() {
             put_cell(cells, column, Cell::new(&[*byte]));
@@ -270,10 +288,16 @@ fn put_cell(cells: &mut Vec<Cell>, column: &mut usize, cell: Cell) {
 }
 
 impl Cell {
-    const BLANK: Cell = Cell { bytes: [b' ', 0, 0, 0], len: 1 };
+    const BLANK: Cell = Cell {
+        bytes: [b' ', 0, 0, 0],
+        len: 1,
+    };
 
     fn new(bytes: &[u8]) -> Cell {
-        let mut cell = Cell { bytes: [0; 4], len: bytes.len() as u8 };
+        let mut cell = Cell {
+            bytes: [0; 4],
+            len: bytes.len() as u8,
+        };
         cell.bytes[..bytes.len()].copy_from_slice(bytes);
         cell
     }
@@ -290,7 +314,9 @@ mod tests {
 
     fn render(chunks: &[&[u8]]) -> Vec<u8> {
         let (mut terminal, mut out) = (Terminal::default(), Vec::new());
-        chunks.iter().for_each(|chunk| terminal.push(chunk, &mut out));
+        chunks
+            .iter()
+            .for_each(|chunk| terminal.push(chunk, &mut out));
         terminal.finish(&mut out);
         out
     }
@@ -317,7 +343,11 @@ mod tests {
             ("é\rè", "è"),
         ];
         for (input, expected) in cases {
-            assert_eq!(String::from_utf8_lossy(&render(&[input.as_bytes()])), *expected, "{input:?}");
+            assert_eq!(
+                String::from_utf8_lossy(&render(&[input.as_bytes()])),
+                *expected,
+                "{input:?}"
+            );
         }
     }
 

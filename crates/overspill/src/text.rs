@@ -23,7 +23,8 @@ pub(crate) fn without_cut_end(bytes: &[u8]) -> &[u8] {
     match std::str::from_utf8(&bytes[bytes.len().saturating_sub(4)..]) {
         Ok(_) => bytes,
         Err(_) => {
-            let cut = (1..=3.min(bytes.len())).find(|&n| is_open_sequence(&bytes[bytes.len() - n..]));
+            let cut =
+                (1..=3.min(bytes.len())).find(|&n| is_open_sequence(&bytes[bytes.len() - n..]));
             &bytes[..bytes.len() - cut.unwrap_or(0)]
         }
     }
@@ -31,7 +32,11 @@ pub(crate) fn without_cut_end(bytes: &[u8]) -> &[u8] {
 
 /// Returns `bytes` without the rest of a character that is cut off at the start.
 pub(crate) fn without_cut_start(bytes: &[u8]) -> &[u8] {
-    let rest = bytes.iter().take(3).take_while(|&&byte| byte & 0xC0 == 0x80).count();
+    let rest = bytes
+        .iter()
+        .take(3)
+        .take_while(|&&byte| byte & 0xC0 == 0x80)
+        .count();
     &bytes[rest..]
 }
 
@@ -97,7 +102,9 @@ impl CharCounter {
 }
 
 fn count_chars(bytes: &[u8]) -> u64 {
-    let chunk_chars = |chunk: std::str::Utf8Chunk<'_>| chunk.valid().chars().count() + usize::from(!chunk.invalid().is_empty());
+    let chunk_chars = |chunk: std::str::Utf8Chunk<'_>| {
+        chunk.valid().chars().count() + usize::from(!chunk.invalid().is_empty())
+    };
     bytes.utf8_chunks().map(chunk_chars).sum::<usize>() as u64
 }
 

@@ -48,7 +48,9 @@ impl Encoding {
 
     /// Returns the encoding of a name.
     pub fn parse(name: &str) -> Option<Encoding> {
-        Encoding::ALL.into_iter().find(|encoding| encoding.name() == name)
+        Encoding::ALL
+            .into_iter()
+            .find(|encoding| encoding.name() == name)
     }
 
     /// Counts the tokens of a text.
@@ -204,7 +206,10 @@ pub(crate) fn tail_part(encoding: Encoding, text: &str, limit: usize) -> usize {
     if text.len() <= limit {
         return 0;
     }
-    let base = text.ceil_char_boundary(text.len().saturating_sub(limit.saturating_mul(MAX_TOKEN_BYTES)));
+    let base = text.ceil_char_boundary(
+        text.len()
+            .saturating_sub(limit.saturating_mul(MAX_TOKEN_BYTES)),
+    );
     base + tail_part_within(encoding, &text[base..], limit)
 }
 
@@ -221,7 +226,9 @@ fn tail_part_within(encoding: Encoding, text: &str, limit: usize) -> usize {
     }
     let mut take = room.min(tokens.len());
     loop {
-        let bytes = encoding.bytes_of(&tokens[tokens.len() - take..]).min(rest.len());
+        let bytes = encoding
+            .bytes_of(&tokens[tokens.len() - take..])
+            .min(rest.len());
         let start = edge::ceil(rest, rest.ceil_char_boundary(rest.len() - bytes));
         let count = encoding.count(&rest[start..]) as usize;
         if count <= room {
@@ -282,7 +289,10 @@ fn last_fit(edges: &[usize], fits: impl Fn(&usize) -> bool) -> Option<usize> {
     while index < edges.len() && fits(&edges[index]) {
         index += 1;
     }
-    index.checked_sub(1).map(|index| edges[index]).filter(|edge| fits(edge))
+    index
+        .checked_sub(1)
+        .map(|index| edges[index])
+        .filter(|edge| fits(edge))
 }
 
 fn line_ends(text: &str) -> Vec<usize> {
@@ -295,7 +305,9 @@ fn line_ends(text: &str) -> Vec<usize> {
 
 fn line_starts(text: &str) -> Vec<usize> {
     let after_newlines = memchr::memchr_iter(b'\n', text.as_bytes()).map(|at| at + 1);
-    std::iter::once(0).chain(after_newlines.filter(|&at| at < text.len())).collect()
+    std::iter::once(0)
+        .chain(after_newlines.filter(|&at| at < text.len()))
+        .collect()
 }
 
 /// Returns the first seam at or after `at`, or the end of the text.
@@ -336,7 +348,10 @@ fn is_seam(text: &str, at: usize) -> bool {
     if line.starts_with('/') {
         return at >= 2 && text.as_bytes()[at - 2].is_ascii_alphanumeric();
     }
-    line.trim_start_matches([' ', '\t']).chars().next().is_some_and(|first| !first.is_whitespace())
+    line.trim_start_matches([' ', '\t'])
+        .chars()
+        .next()
+        .is_some_and(|first| !first.is_whitespace())
 }
 
 #[cfg(test)]

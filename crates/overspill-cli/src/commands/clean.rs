@@ -13,19 +13,34 @@ use crate::output;
 pub(crate) fn run(app: &App, args: &CleanArgs) -> anyhow::Result<ExitCode> {
     let effective = app.settings.effective("");
     let store = match args.all {
-        true => Store::new(&app.root, &effective.store_dir(), Retention { days: 0, max_bytes: Some(0) }),
+        true => Store::new(
+            &app.root,
+            &effective.store_dir(),
+            Retention {
+                days: 0,
+                max_bytes: Some(0),
+            },
+        ),
         false => app.store(&effective),
     };
     let (pruned, verb) = match args.dry_run {
         true => (store.prune_dry_run()?, "would remove"),
         false => (store.prune()?, "removed"),
     };
-    let mut out: String = pruned.spills.iter().map(|entry| format!("{verb} {}\n", entry.path)).collect();
+    let mut out: String = pruned
+        .spills
+        .iter()
+        .map(|entry| format!("{verb} {}\n", entry.path))
+        .collect();
     let unfinished = match pruned.temporaries {
         0 => String::new(),
         count => format!(" and {count} unfinished"),
     };
-    out += &format!("{verb} {} outputs{unfinished}, {}\n", pruned.spills.len(), size(pruned.bytes));
+    out += &format!(
+        "{verb} {} outputs{unfinished}, {}\n",
+        pruned.spills.len(),
+        size(pruned.bytes)
+    );
     output::print(out.as_bytes())?;
     Ok(ExitCode::SUCCESS)
 }

@@ -31,18 +31,37 @@ fn show(app: &App, as_json: bool) -> anyhow::Result<()> {
                     Value::Number(number) => json!(number),
                     value => json!(value.to_string()),
                 };
-                (setting.key.to_owned(), json!({ "value": value, "origin": origin.to_string() }))
+                (
+                    setting.key.to_owned(),
+                    json!({ "value": value, "origin": origin.to_string() }),
+                )
             })
             .collect();
-        return Ok(output::print_line(&serde_json::Value::Object(object).to_string())?);
+        return Ok(output::print_line(
+            &serde_json::Value::Object(object).to_string(),
+        )?);
     }
     let rows: Vec<[String; 3]> = effective
         .iter()
-        .map(|(setting, value, origin)| [setting.key.to_owned(), value.to_string(), origin.to_string()])
+        .map(|(setting, value, origin)| {
+            [
+                setting.key.to_owned(),
+                value.to_string(),
+                origin.to_string(),
+            ]
+        })
         .collect();
-    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+    let width = |column: usize| {
+        rows.iter()
+            .map(|row| row[column].chars().count())
+            .max()
+            .unwrap_or(0)
+    };
     let (keys, values) = (width(0), width(1));
-    let lines: String = rows.iter().map(|[key, value, origin]| format!("{key:keys$}  {value:values$}  {origin}\n")).collect();
+    let lines: String = rows
+        .iter()
+        .map(|[key, value, origin]| format!("{key:keys$}  {value:values$}  {origin}\n"))
+        .collect();
     Ok(output::print(lines.as_bytes())?)
 }
 
@@ -58,7 +77,9 @@ fn init(matches: &ArgMatches, profile: Profile, may_replace: bool) -> anyhow::Re
 
 fn check(matches: &ArgMatches, file: Option<&Path>) -> anyhow::Result<()> {
     let root = config::root(path(matches, "root"))?;
-    let found = file.map(Path::to_owned).or_else(|| config::find(&root, path(matches, "config")));
+    let found = file
+        .map(Path::to_owned)
+        .or_else(|| config::find(&root, path(matches, "config")));
     let checked = match &found {
         Some(path) => {
             config::read(path, &root)?;
@@ -69,11 +90,15 @@ fn check(matches: &ArgMatches, file: Option<&Path>) -> anyhow::Result<()> {
     App::new(matches)?;
     output::print_line(&checked)?;
     for name in config::unknown_variables() {
-        output::print_line(&format!("environment variable `{name}` is none of overspill's"))?;
+        output::print_line(&format!(
+            "environment variable `{name}` is none of overspill's"
+        ))?;
     }
     Ok(())
 }
 
 fn path<'m>(matches: &'m ArgMatches, name: &str) -> Option<&'m Path> {
-    deepest(matches).get_one::<PathBuf>(name).map(PathBuf::as_path)
+    deepest(matches)
+        .get_one::<PathBuf>(name)
+        .map(PathBuf::as_path)
 }

@@ -13,19 +13,36 @@ use crate::output;
 pub(crate) fn run(app: &App, args: &ListArgs) -> anyhow::Result<ExitCode> {
     let effective = app.settings.effective(app.tool(""));
     let mut entries = app.store(&effective).list()?;
-    entries.retain(|entry| app.named_tool().is_none_or(|tool| entry.tool.eq_ignore_ascii_case(tool)));
+    entries.retain(|entry| {
+        app.named_tool()
+            .is_none_or(|tool| entry.tool.eq_ignore_ascii_case(tool))
+    });
     let mut out = String::new();
     for entry in entries.iter().take(args.limit) {
         out += &if args.json {
-            let modified = entry.modified.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+            let modified = entry
+                .modified
+                .duration_since(UNIX_EPOCH)
+                .map_or(0, |since| since.as_secs());
             let object = json!({ "id": entry.id.as_str(), "tool": entry.tool, "bytes": entry.bytes, "modified": modified, "path": entry.path });
             format!("{object}\n")
         } else {
-            format!("{}  {:>9}  {:>8}  {}  {}\n", entry.id, size(entry.bytes), age(entry.modified), entry.tool, entry.path)
+            format!(
+                "{}  {:>9}  {:>8}  {}  {}\n",
+                entry.id,
+                size(entry.bytes),
+                age(entry.modified),
+                entry.tool,
+                entry.path
+            )
         };
     }
     if !args.json && entries.len() > args.limit {
-        out += &format!("[{} of {}; --limit shows more]\n", args.limit, entries.len());
+        out += &format!(
+            "[{} of {}; --limit shows more]\n",
+            args.limit,
+            entries.len()
+        );
     }
     output::print(out.as_bytes())?;
     Ok(ExitCode::SUCCESS)
@@ -35,7 +52,10 @@ pub(crate) fn run(app: &App, args: &ListArgs) -> anyhow::Result<ExitCode> {
 pub(crate) fn size(bytes: u64) -> String {
     const UNITS: [(u64, &str); 3] = [(30, "GiB"), (20, "MiB"), (10, "KiB")];
     let unit = UNITS.into_iter().find(|(shift, _)| bytes >= 1 << shift);
-    unit.map_or_else(|| format!("{bytes} B"), |(shift, name)| format!("{:.1} {name}", bytes as f64 / (1u64 << shift) as f64))
+    unit.map_or_else(
+        || format!("{bytes} B"),
+        |(shift, name)| format!("{:.1} {name}", bytes as f64 / (1u64 << shift) as f64),
+    )
 }
 
 fn age(modified: SystemTime) -> String {

@@ -14,7 +14,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde_json::json;
 
 use crate::app::App;
-use crate::args::RunArgs;
+use crate::args::{Format, RunArgs};
 use crate::exit;
 use crate::output::{self, Facts};
 use crate::progress::Progress;
@@ -35,7 +35,7 @@ const CANNOT_RUN: u8 = 126;
 const NOT_FOUND: u8 = 127;
 
 /// Runs a command, prints its bounded output, and returns its exit code.
-pub(crate) fn run(app: &App, args: &RunArgs) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(app: &App, args: &RunArgs, format: Format) -> anyhow::Result<ExitCode> {
     let tool = app.tool(TOOL);
     let effective = app.settings.effective(tool);
     let store = app.store(&effective);
@@ -47,7 +47,11 @@ pub(crate) fn run(app: &App, args: &RunArgs) -> anyhow::Result<ExitCode> {
         Err(error) => return Ok(cannot_run(args, &error)),
     };
     let forwarding = caught.forward_to(child.id());
-    let mut sink = if args.raw { Sink::new(&policy) } else { Sink::of_terminal(&policy) };
+    let mut sink = if args.raw {
+        Sink::new(&policy)
+    } else {
+        Sink::of_terminal(&policy)
+    };
     let mut progress = Progress::new(args.quiet);
     let (status, left) = take_output(pipe, child, &forwarding, |bytes| {
         sink.push(bytes);
@@ -55,28 +59,53 @@ pub(crate) fn run(app: &App, args: &RunArgs) -> anyhow::Result<ExitCode> {
     })?;
     drop(progress);
 
-    let outcome = if status.success() { Outcome::Succeeded } else { Outcome::Failed };
+    let outcome = if status.success() {
+        Outcome::Succeeded
+    } else {
+        Outcome::Failed
+    };
     let code = exit_code(status);
     let facts = Facts {
         failed: (!status.success()).then_some(i32::from(code)),
-        stats: [("time_ms", json!(start.elapsed().as_millis() as u64)), ("exit_code", json!(code))]
-            .map(|(key, value)| (key.to_owned(), value))
-            .into_iter()
-            .collect(),
-        params: [("command".to_owned(), args.command.iter().map(|part| part.to_string_lossy()).collect())].into_iter().collect(),
+        stats: [
+            ("time_ms", json!(start.elapsed().as_millis() as u64)),
+            ("exit_code", json!(code)),
+        ]
+        .map(|(key, value)| (key.to_owned(), value))
+        .into_iter()
+        .collect(),
+        params: [(
+            "command".to_owned(),
+            args.command
+                .iter()
+                .map(|part| part.to_string_lossy())
+                .collect(),
+        )]
+        .into_iter()
+        .collect(),
     };
-    output::print_bounded(&sink.finish(outcome), args.format, policy.lang, facts)?;
+    output::print_bounded(&sink.finish(outcome), format, policy.lang, facts)?;
     if left == Left::Behind && !args.quiet {
-        drop(writeln!(io::stderr().lock(), "overspill: {}", notice::background_left(policy.lang)));
+        drop(writeln!(
+            io::stderr().lock(),
+            "overspill: {}",
+            notice::background_left(policy.lang)
+        ));
     }
     Ok(ExitCode::from(code))
 }
 
 fn spawn(args: &RunArgs) -> io::Result<(io::PipeReader, Child)> {
     let (reader, writer) = io::pipe()?;
-    let (program, arguments) = args.command.split_first().ok_or(io::ErrorKind::InvalidInput)?;
+    let (program, arguments) = args
+        .command
+        .split_first()
+        .ok_or(io::ErrorKind::InvalidInput)?;
     let mut command = std::process::Command::new(program);
-    command.args(arguments).stdout(writer.try_clone()?).stderr(writer);
+    command
+        .args(arguments)
+        .stdout(writer.try_clone()?)
+        .stderr(writer);
     let child = command.spawn()?;
     // `command` holds the writing ends, which must go for the pipe to end with the child.
     drop(command);
@@ -84,8 +113,16 @@ fn spawn(args: &RunArgs) -> io::Result<(io::PipeReader, Child)> {
 }
 
 fn cannot_run(args: &RunArgs, error: &io::Error) -> ExitCode {
-    let program = args.command.first().map(|program| program.to_string_lossy()).unwrap_or_default();
-    drop(writeln!(io::stderr().lock(), "overspill: `{program}`: {}", output::io_cause(error)));
+    let program = args
+        .command
+        .first()
+        .map(|program| program.to_string_lossy())
+        .unwrap_or_default();
+    drop(writeln!(
+        io::stderr().lock(),
+        "overspill: `{program}`: {}",
+        output::io_cause(error)
+    ));
     match error.kind() {
         io::ErrorKind::NotFound => ExitCode::from(NOT_FOUND),
         io::ErrorKind::InvalidInput => ExitCode::from(exit::USAGE),
@@ -101,7 +138,12 @@ enum Left {
 }
 
 /// Takes the output until the pipe ends, or the command has ended and what it left behind keeps the pipe open.
-fn take_output(mut pipe: io::PipeReader, mut child: Child, forwarding: &Forwarding, mut take: impl FnMut(&[u8])) -> anyhow::Result<(ExitStatus, Left)> {
+fn take_output(
+    mut pipe: io::PipeReader,
+    mut child: Child,
+    forwarding: &Forwarding,
+    mut take: impl FnMut(&[u8]),
+) -> anyhow::Result<(ExitStatus, Left)> {
     // Closed when the command has ended, so that one `poll` waits for output and end together.
     let (ended, end) = io::pipe()?;
     std::thread::scope(|scope| {
@@ -112,12 +154,18 @@ fn take_output(mut pipe: io::PipeReader, mut child: Child, forwarding: &Forwardi
             status
         });
         let left = drain(&mut pipe, &ended, &mut take)?;
-        let status = waiter.join().map_err(|_| anyhow::anyhow!("the command could not be waited for"))??;
+        let status = waiter
+            .join()
+            .map_err(|_| anyhow::anyhow!("the command could not be waited for"))??;
         Ok((status, left))
     })
 }
 
-fn drain(pipe: &mut io::PipeReader, ended: &io::PipeReader, take: &mut impl FnMut(&[u8])) -> io::Result<Left> {
+fn drain(
+    pipe: &mut io::PipeReader,
+    ended: &io::PipeReader,
+    take: &mut impl FnMut(&[u8]),
+) -> io::Result<Left> {
     let mut chunk = vec![0; CHUNK_BYTES];
     let mut ended_at: Option<Instant> = None;
     loop {
@@ -145,24 +193,42 @@ struct Ready {
 }
 
 /// Waits for output or the end of the command; once that has come, for output within a short while.
-fn wait(pipe: &io::PipeReader, ended: &io::PipeReader, ended_at: Option<Instant>) -> io::Result<Ready> {
+fn wait(
+    pipe: &io::PipeReader,
+    ended: &io::PipeReader,
+    ended_at: Option<Instant>,
+) -> io::Result<Ready> {
     let interest = PollFlags::IN | PollFlags::HUP;
     let mut fds = vec![PollFd::from_borrowed_fd(pipe.as_fd(), interest)];
     if ended_at.is_none() {
         fds.push(PollFd::from_borrowed_fd(ended.as_fd(), interest));
     }
-    let silence = Timespec { tv_sec: 0, tv_nsec: i64::from(SILENCE.subsec_nanos()) };
+    let silence = Timespec {
+        tv_sec: 0,
+        tv_nsec: i64::from(SILENCE.subsec_nanos()),
+    };
     match poll(&mut fds, ended_at.map(|_| &silence)) {
         Ok(_) => {}
-        Err(rustix::io::Errno::INTR) => return Ok(Ready { has_output: false, has_ended: false }),
+        Err(rustix::io::Errno::INTR) => {
+            return Ok(Ready {
+                has_output: false,
+                has_ended: false,
+            });
+        }
         Err(errno) => return Err(errno.into()),
     }
     let is_ready = |at: usize| fds.get(at).is_some_and(|fd| !fd.revents().is_empty());
-    Ok(Ready { has_output: is_ready(0), has_ended: is_ready(1) })
+    Ok(Ready {
+        has_output: is_ready(0),
+        has_ended: is_ready(1),
+    })
 }
 
 /// Returns the command's own code, or 128 and the number of the signal that ended it.
 fn exit_code(status: ExitStatus) -> u8 {
-    let code = status.code().or_else(|| status.signal().map(|signal| 128 + signal)).unwrap_or(1);
+    let code = status
+        .code()
+        .or_else(|| status.signal().map(|signal| 128 + signal))
+        .unwrap_or(1);
     u8::try_from(code).unwrap_or(u8::MAX)
 }

@@ -1,1 +1,176 @@
+use std::path::Path;
+
+use proptest::prelude::*;
+use proptest::strategy::Strategy as _;
+
 use super::*;
+use crate::notice::NOTICE_BYTES;
+use crate::store::Retention;
+use crate::strategy::Strategy;
+
+fn policy<'s>(store: &'s Store, limits: Limits, strategy: Strategy) -> Policy<'s> {
+    Policy {
+        limits,
+        strategy,
+        keeping: Keeping::Store {
+            store,
+            paths: Paths::Relative,
+        },
+        ..Policy::new("Test")
+    }
+}
+
+fn cut_of(bounded: Bounded) -> Truncated {
+    match bounded {
+        Bounded::Cut(cut) => *cut,
+        Bounded::Whole(bytes) => panic!("{} bytes fit", bytes.len()),
+    }
+}
+
+#[test]
+fn within_limits_nothing_is_touched() {
+    let root = tempfile::tempdir().unwrap();
+    let store = Store::new(root.path(), Path::new("out"), Retention::default());
+    let policy = policy(&store, Limits::default(), Strategy::Head);
+    let text = "line\n".repeat(2000);
+    assert_eq!(
+        bound(&text, &policy, Outcome::Succeeded),
+        Bounded::Whole(text.into_bytes())
+    );
+    assert!(!root.path().join("out").exists());
+}
+
+#[test]
+fn over_a_limit_the_whole_is_saved_and_the_message_says_so() {
+    let root = tempfile::tempdir().unwrap();
+    let store = Store::new(root.path(), Path::new("out"), Retention::default());
+    let text: String = (1..=50).map(|n| format!("{n}\n")).collect();
+    for (strategy, preview) in [
+        (Strategy::Head, "1\n2\n3\n4"),
+        (Strategy::Tail, "47\n48\n49\n50"),
+        (Strategy::HeadTail, "1\n... [truncated 48 lines] ...\n50"),
+    ] {
+        let policy = policy(&store, Limits::none().lines(4), strategy);
+        let cut = cut_of(bound(&text, &policy, Outcome::Succeeded));
+        let path = &cut.saved.as_ref().unwrap().path;
+        let hint = format!(
+            "The tool call succeeded but the output was truncated. Full output saved to: {path}\nUse Grep"
+        );
+        let expected = match strategy {
+            Strategy::Head => format!("{preview}\n\n...46 lines truncated...\n\n{hint}"),
+            Strategy::Tail => format!("...46 lines truncated...\n\n{hint}"),
+            Strategy::HeadTail => format!("{preview}\n\n{hint}"),
+        };
+        assert!(cut.content.starts_with(&expected), "{}", cut.content);
+        assert_eq!(cut.preview, preview);
+        assert_eq!(
+            std::fs::read_to_string(root.path().join(path)).unwrap(),
+            text
+        );
+    }
+}
+
+#[test]
+fn trouble_with_the_store_is_told_and_nothing_more() {
+    let root = tempfile::tempdir().unwrap();
+    std::fs::write(root.path().join("out"), "a file").unwrap();
+    let store = Store::new(root.path(), Path::new("out"), Retention::default());
+    let policy = policy(&store, Limits::none().bytes(10), Strategy::Tail);
+    let cut = cut_of(bound(&"x".repeat(1000), &policy, Outcome::Failed));
+    assert_eq!(cut.preview, "x".repeat(10));
+    assert!(
+        cut.content
+            .contains("full output was not saved: `out`: is not a directory"),
+        "{}",
+        cut.content
+    );
+    assert!(!cut.content.contains("succeeded"));
+    assert_eq!(
+        (cut.saved, cut.truncation.reason.as_deref()),
+        (None, Some("`out`: is not a directory"))
+    );
+}
+
+#[test]
+fn control_codes_are_applied_to_what_is_shown_and_saved_as_they_came() {
+    let root = tempfile::tempdir().unwrap();
+    let store = Store::new(root.path(), Path::new("out"), Retention::default());
+    let policy = policy(&store, Limits::none().bytes(100), Strategy::Head);
+    let raw: String = (0..=100)
+        .map(|n| format!("\r\x1b[32m{n}%\x1b[0m"))
+        .collect::<String>()
+        + "\ndone\n";
+    let mut sink = Sink::of_terminal(&policy);
+    raw.as_bytes().chunks(7).for_each(|chunk| sink.push(chunk));
+    let cut = cut_of(sink.finish(Outcome::Succeeded));
+    assert_eq!(cut.preview, "100%\ndone");
+    assert_eq!(
+        (cut.truncation.removed, cut.truncation.unit),
+        (raw.len() as u64 - 9, "bytes")
+    );
+    assert_eq!(
+        std::fs::read_to_string(root.path().join(&cut.saved.unwrap().path)).unwrap(),
+        raw
+    );
+
+    let mut sink = Sink::of_terminal(&policy);
+    sink.push(b"\x1b[31mshort\x1b[0m\r\n");
+    assert_eq!(
+        sink.finish(Outcome::Succeeded),
+        Bounded::Whole(b"short\r\n".to_vec())
+    );
+}
+
+#[test]
+fn the_guard_cuts_what_the_limits_let_pass_and_saves_it() {
+    let root = tempfile::tempdir().unwrap();
+    let store = Store::new(root.path(), Path::new("out"), Retention::default());
+    let policy = Policy {
+        max_result_chars: Some(800),
+        ..policy(&store, Limits::default(), Strategy::Head)
+    };
+    let text: String = (0..500).map(|n| format!("{n}\n")).collect();
+    let cut = cut_of(bound(&text, &policy, Outcome::Succeeded));
+    assert_eq!(cut.truncation.direction, "head_tail");
+    assert!(
+        cut.preview.starts_with("0\n1\n") && cut.preview.ends_with("\n499"),
+        "{}",
+        cut.preview
+    );
+    assert!(
+        cut.content.chars().count() <= 800
+            && cut.content.contains("Full output saved to: out/tool_")
+    );
+    assert_eq!(
+        std::fs::read_to_string(root.path().join(&cut.saved.unwrap().path)).unwrap(),
+        text
+    );
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    #[test]
+    fn a_message_is_bounded_whatever_comes(
+        pieces in prop::collection::vec(prop_oneof![Just(b"text\n".to_vec()), Just(b"\x1b[1m\r".to_vec()), prop::collection::vec(any::<u8>(), 0..60)], 0..80),
+        lines in 1usize..20,
+        bytes in 1usize..300,
+        guard in prop::option::of(1usize..2000),
+        strategy in prop::sample::select(Strategy::ALL.to_vec()),
+        is_terminal: bool,
+    ) {
+        let limits = Limits::none().lines(lines).bytes(bytes);
+        let policy = Policy { limits, strategy, max_result_chars: guard, ..Policy::new("Test") };
+        let mut sink = if is_terminal { Sink::of_terminal(&policy) } else { Sink::new(&policy) };
+        pieces.iter().for_each(|piece| sink.push(piece));
+        match sink.finish(Outcome::Unknown) {
+            Bounded::Whole(whole) if !is_terminal => prop_assert_eq!(whole, pieces.concat()),
+            Bounded::Whole(whole) => prop_assert!(whole.len() <= bytes),
+            Bounded::Cut(cut) => {
+                prop_assert!(!cut.preview.is_empty() && cut.preview.len() <= bytes);
+                prop_assert!(cut.notice.len() <= NOTICE_BYTES);
+                prop_assert!(guard.is_none_or(|max| cut.content.chars().count() <= max));
+            }
+        }
+    }
+}

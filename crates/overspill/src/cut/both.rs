@@ -31,15 +31,26 @@ pub(super) fn cut<'t>(ends: &Ends<'t>, limits: &Limits) -> Preview<'t> {
         // Only its final newline, or control codes that are not shown, were too much.
         return start_only(ends, limits);
     }
-    let mut biting: Vec<Unit> = ALL.into_iter().filter(|&unit| bites(ends, limits, unit)).collect();
-    // Halving eighths: from all of the share down to nothing in a few dozen steps.
-    let mut scale = 1024;
+    let mut biting: Vec<Unit> = ALL
+        .into_iter()
+        .filter(|&unit| bites(ends, limits, unit))
+        .collect();
+    // By eighths: from all of the share down to nothing in a few dozen steps.
+    let (mut scale, mut has_few_lines) = (1024, false);
     while scale > 0 {
-        let preview = Attempt { ends, limits, biting: &biting, scale }.assemble();
+        let preview = Attempt {
+            ends,
+            limits,
+            biting: &biting,
+            scale,
+            has_few_lines,
+        }
+        .assemble();
         let Some(preview) = preview else { break };
         match first_broken(&preview, limits) {
             None => return preview,
             Some(unit) if !biting.contains(&unit) => biting.push(unit),
+            Some(Unit::Lines) if !has_few_lines => has_few_lines = true,
             Some(_) => scale = scale * 7 / 8,
         }
     }
@@ -50,9 +61,13 @@ const ALL: [Unit; 4] = [Unit::Lines, Unit::Bytes, Unit::Chars, Unit::Tokens];
 
 fn bites(ends: &Ends<'_>, limits: &Limits, unit: Unit) -> bool {
     let alone = only(limits, unit);
-    let nothing_clipped = Ends { clips: Default::default(), ..*ends };
+    let nothing_clipped = Ends {
+        clips: Default::default(),
+        ..*ends
+    };
     // What is shown can be longer than what came, where bytes were not UTF-8.
-    let is_shown_over = ends.complete && Ends::whole(body(ends.head)).exceeded(&alone) == Some(unit);
+    let is_shown_over =
+        ends.complete && Ends::whole(body(ends.head)).exceeded(&alone) == Some(unit);
     is_shown_over || nothing_clipped.exceeded(&alone) == Some(unit)
 }
 
@@ -69,7 +84,9 @@ fn only(limits: &Limits, unit: Unit) -> Limits {
 
 /// Returns a limit that the preview breaks, in any language its marker may be in.
 fn first_broken(preview: &Preview<'_>, limits: &Limits) -> Option<Unit> {
-    Lang::ALL.into_iter().find_map(|lang| Ends::whole(&preview.text(lang)).exceeded(limits))
+    Lang::ALL
+        .into_iter()
+        .find_map(|lang| Ends::whole(&preview.text(lang)).exceeded(limits))
 }
 
 /// What remains where there is no room for two ends: the start.
@@ -85,6 +102,8 @@ struct Attempt<'a, 't> {
     biting: &'a [Unit],
     /// The part of each share that is used, in 1024ths.
     scale: usize,
+    /// Whether the blank lines around a marker are too many.
+    has_few_lines: bool,
 }
 
 /// How much of one limit either end may have.
@@ -95,34 +114,54 @@ struct Share {
 
 impl<'t> Attempt<'_, 't> {
     fn assemble(&self) -> Option<Preview<'t>> {
-        let text = if self.ends.complete { body(self.ends.head) } else { self.ends.head };
+        let text = if self.ends.complete {
+            body(self.ends.head)
+        } else {
+            self.ends.head
+        };
         let (head_end, head_unit) = self.head_extent(text);
         let (tail_start, tail_unit) = self.tail_extent(self.ends.tail);
         if head_end == 0 || tail_start == self.ends.tail.len() {
             return None;
         }
-        let kept = Kept { head_end, tail_start };
-        let unit = [head_unit, tail_unit].into_iter().find(|unit| *unit != Unit::Lines).unwrap_or(Unit::Lines);
+        let kept = Kept {
+            head_end,
+            tail_start,
+        };
+        let unit = [head_unit, tail_unit]
+            .into_iter()
+            .find(|unit| *unit != Unit::Lines)
+            .unwrap_or(Unit::Lines);
         let removed = self.ends.removed(&kept, unit, self.limits);
         let (head, tail) = (&text[..head_end], &self.ends.tail[tail_start..]);
         let newlines = count_newlines(head.as_bytes()) + count_newlines(tail.as_bytes());
-        let mut gap = Gap { removed, lines: (self.ends.size.lines - 1).saturating_sub(newlines), style: self.style(unit) };
+        let mut gap = Gap {
+            removed,
+            lines: (self.ends.size.lines - 1).saturating_sub(newlines),
+            style: self.style(unit),
+        };
         if unit == Unit::Lines {
             gap.lines = removed.count;
         }
-        let size = Size { lines: kept_lines(head, tail), bytes: (head.len() + tail.len()) as u64 };
-        let parts = vec![Part::Text(Cow::Borrowed(head)), Part::Gap(gap), Part::Text(Cow::Borrowed(tail))];
+        let size = Size {
+            lines: kept_lines(head, tail),
+            bytes: (head.len() + tail.len()) as u64,
+        };
+        let parts = vec![
+            Part::Text(Cow::Borrowed(head)),
+            Part::Gap(gap),
+            Part::Text(Cow::Borrowed(tail)),
+        ];
         Some(Preview::new(parts, removed, self.ends.size, size))
     }
 
     /// Returns the fullest marker that the limits leave room for.
     fn style(&self, unit: Unit) -> GapStyle {
         let line_chars = self.limits.max_line_chars().unwrap_or(usize::MAX);
-        let lines_bite = self.biting.contains(&Unit::Lines);
         let by_lines = match self.limits.max_lines() {
             Some(1) => return GapStyle::Dots,
             Some(2) => return GapStyle::Break,
-            _ if unit == Unit::Lines || lines_bite => GapStyle::Line,
+            _ if unit == Unit::Lines || self.has_few_lines => GapStyle::Line,
             _ => GapStyle::Paragraph,
         };
         let longest = self.marker_len(Unit::Chars);
@@ -161,8 +200,15 @@ impl<'t> Attempt<'_, 't> {
     /// Returns the length of the longest marker this output can need, in `unit`.
     fn marker_len(&self, unit: Unit) -> usize {
         let lines = self.ends.size.lines;
-        let removed = crate::limits::Removed { count: self.ends.size.bytes, unit: Unit::Tokens };
-        let gap = Gap { removed, lines, style: GapStyle::Paragraph };
+        let removed = crate::limits::Removed {
+            count: self.ends.size.bytes,
+            unit: Unit::Tokens,
+        };
+        let gap = Gap {
+            removed,
+            lines,
+            style: GapStyle::Paragraph,
+        };
         let lens = Lang::ALL.into_iter().map(|lang| {
             let marker = notice::marker(&gap, lang);
             match unit {
@@ -172,7 +218,11 @@ impl<'t> Attempt<'_, 't> {
         });
         // In tokens a marker is about a third of its bytes; the measured result decides.
         let longest = lens.max().unwrap_or(0);
-        if unit == Unit::Tokens { longest / 2 } else { longest }
+        if unit == Unit::Tokens {
+            longest / 2
+        } else {
+            longest
+        }
     }
 
     fn share(&self, unit: Unit) -> Share {
@@ -187,14 +237,20 @@ impl<'t> Attempt<'_, 't> {
                     Room::Dots => DOTS,
                     Room::None => 0,
                 };
-                (max.saturating_sub(marker).div_ceil(2), max.saturating_sub(marker) / 2)
+                (
+                    max.saturating_sub(marker).div_ceil(2),
+                    max.saturating_sub(marker) / 2,
+                )
             }
         };
         if unit == Unit::Lines {
             return Share { head, tail };
         }
         let scaled = |share: usize| (share as u128 * self.scale as u128 / 1024) as usize;
-        Share { head: scaled(head), tail: scaled(tail) }
+        Share {
+            head: scaled(head),
+            tail: scaled(tail),
+        }
     }
 
     /// Returns where the kept start ends, and the limit whose share stopped it.
@@ -207,14 +263,22 @@ impl<'t> Attempt<'_, 't> {
                 Unit::Lines => memchr_iter(b'\n', within.as_bytes()).nth(share - 1),
                 Unit::Bytes => (share < within.len()).then(|| text.floor_char_boundary(share)),
                 Unit::Chars => nth_char(within, share),
-                Unit::Tokens => Some(tokens::head_part(self.limits.token_encoding(), within, share)),
+                Unit::Tokens => Some(tokens::head_part(
+                    self.limits.token_encoding(),
+                    within,
+                    share,
+                )),
             };
             if let Some(end) = end.filter(|end| *end < best.0) {
                 best = (end, unit);
             }
         }
         let (end, unit) = best;
-        if unit == Unit::Lines || end == 0 { best } else { (snap_back(text, edge::floor(text, end)), unit) }
+        if unit == Unit::Lines || end == 0 {
+            best
+        } else {
+            (snap_back(text, edge::floor(text, end)), unit)
+        }
     }
 
     /// Returns where the kept end starts, and the limit whose share stopped it.
@@ -224,17 +288,30 @@ impl<'t> Attempt<'_, 't> {
             let share = self.share(unit).tail;
             let within = &text[best.0..];
             let start = match unit {
-                Unit::Lines => memrchr_iter(b'\n', within.as_bytes()).nth(share - 1).map(|at| at + 1),
-                Unit::Bytes => within.len().checked_sub(share).map(|at| within.ceil_char_boundary(at)),
+                Unit::Lines => memrchr_iter(b'\n', within.as_bytes())
+                    .nth(share - 1)
+                    .map(|at| at + 1),
+                Unit::Bytes => within
+                    .len()
+                    .checked_sub(share)
+                    .map(|at| within.ceil_char_boundary(at)),
                 Unit::Chars => nth_char_back(within, share),
-                Unit::Tokens => Some(tokens::tail_part(self.limits.token_encoding(), within, share)),
+                Unit::Tokens => Some(tokens::tail_part(
+                    self.limits.token_encoding(),
+                    within,
+                    share,
+                )),
             };
             if let Some(start) = start.filter(|start| *start > 0) {
                 best = (best.0 + start, unit);
             }
         }
         let (start, unit) = best;
-        if unit == Unit::Lines || start == text.len() { best } else { (snap_on(text, edge::ceil(text, start)), unit) }
+        if unit == Unit::Lines || start == text.len() {
+            best
+        } else {
+            (snap_on(text, edge::ceil(text, start)), unit)
+        }
     }
 }
 
@@ -269,7 +346,9 @@ fn snap_on(text: &str, start: usize) -> usize {
         return start;
     }
     match memchr(b'\n', &bytes[start..]) {
-        Some(ahead) if start + ahead + 1 < text.len() && (ahead + 1) * 10 < text.len() - start => start + ahead + 1,
+        Some(ahead) if start + ahead + 1 < text.len() && (ahead + 1) * 10 < text.len() - start => {
+            start + ahead + 1
+        }
         _ => start,
     }
 }

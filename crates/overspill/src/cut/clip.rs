@@ -13,8 +13,11 @@ const DOTS: &[u8] = b"...";
 
 /// Tells whether a line of `text` is over the limit on its chars.
 pub(super) fn is_needed(text: &str, limits: &Limits) -> bool {
-    let Some(max) = limits.max_line_chars() else { return false };
-    text.split('\n').any(|line| line.len() > max && super::head::nth_char(line, max).is_some())
+    let Some(max) = limits.max_line_chars() else {
+        return false;
+    };
+    text.split('\n')
+        .any(|line| line.len() > max && super::head::nth_char(line, max).is_some())
 }
 
 /// Passes lines on, the long ones shortened.
@@ -31,7 +34,13 @@ pub(crate) struct Clipper {
 
 impl Clipper {
     pub(crate) fn new(max_chars: usize) -> Self {
-        Clipper { max_chars, held: Vec::new(), dropping: false, dropped: Default::default(), removed_chars: 0 }
+        Clipper {
+            max_chars,
+            held: Vec::new(),
+            dropping: false,
+            dropped: Default::default(),
+            removed_chars: 0,
+        }
     }
 
     /// Returns how many chars were left out of the lines so far.
@@ -70,7 +79,10 @@ impl Clipper {
 
     fn part(&mut self, mut piece: &[u8], keep: &mut impl FnMut(&[u8], bool)) {
         // Four bytes a char, and enough behind the limit to see whether its edge is inside a cluster.
-        let enough = self.max_chars.saturating_mul(4).saturating_add(edge::CONTEXT_BYTES + 4);
+        let enough = self
+            .max_chars
+            .saturating_mul(4)
+            .saturating_add(edge::CONTEXT_BYTES + 4);
         if !self.dropping {
             let taken = piece.len().min(enough.saturating_sub(self.held.len()));
             self.held.extend_from_slice(&piece[..taken]);
@@ -93,8 +105,13 @@ impl Clipper {
         if super::head::nth_char(&shown, self.max_chars).is_none() {
             return;
         }
-        let dots = if self.max_chars > DOTS.len() { DOTS } else { b"" };
-        let room = super::head::nth_char(&shown, self.max_chars - dots.len()).unwrap_or(shown.len());
+        let dots = if self.max_chars > DOTS.len() {
+            DOTS
+        } else {
+            b""
+        };
+        let room =
+            super::head::nth_char(&shown, self.max_chars - dots.len()).unwrap_or(shown.len());
         let kept = text::raw_prefix_len(&self.held, edge::floor(&shown, room));
         keep(&self.held[..kept], false);
         if !dots.is_empty() {
@@ -112,7 +129,9 @@ mod tests {
     fn clip(max_chars: usize, chunks: &[&str]) -> (String, u64) {
         let (mut clipper, mut out) = (Clipper::new(max_chars), Vec::new());
         let mut keep = |bytes: &[u8], _: bool| out.extend_from_slice(bytes);
-        chunks.iter().for_each(|chunk| clipper.push(chunk.as_bytes(), &mut keep));
+        chunks
+            .iter()
+            .for_each(|chunk| clipper.push(chunk.as_bytes(), &mut keep));
         clipper.end(&mut keep);
         (String::from_utf8(out).unwrap(), clipper.removed_chars())
     }
@@ -128,7 +147,10 @@ mod tests {
     #[test]
     fn a_line_beyond_what_is_held_is_counted_to_its_end() {
         let long = "x".repeat(100_000);
-        assert_eq!(clip(10, &[&long, &long, "\nok"]), (format!("{}...\nok", "x".repeat(7)), 199_993));
+        assert_eq!(
+            clip(10, &[&long, &long, "\nok"]),
+            (format!("{}...\nok", "x".repeat(7)), 199_993)
+        );
     }
 
     #[test]

@@ -15,7 +15,10 @@ pub(crate) fn floor(text: &str, at: usize) -> usize {
         return at;
     }
     let (from, window) = around(text, at);
-    edges(from, window).filter(|&edge| edge <= at && edge > from).last().unwrap_or(at)
+    edges(from, window)
+        .filter(|&edge| edge <= at && edge > from)
+        .last()
+        .unwrap_or(at)
 }
 
 /// Returns the first grapheme edge at or after `at`, a char boundary; `at` itself if its cluster has no end in sight.
@@ -25,14 +28,21 @@ pub(crate) fn ceil(text: &str, at: usize) -> usize {
     }
     let (from, window) = around(text, at);
     let end = from + window.len();
-    edges(from, window).find(|&edge| edge >= at && edge < end).unwrap_or(at)
+    edges(from, window)
+        .find(|&edge| edge >= at && edge < end)
+        .unwrap_or(at)
 }
 
 /// Tells whether `at` is an edge without a look at Unicode tables: between two ASCII chars that are not CR LF.
 fn is_plain_edge(text: &str, at: usize) -> bool {
     let bytes = text.as_bytes();
-    match (at.checked_sub(1).and_then(|before| bytes.get(before)), bytes.get(at)) {
-        (Some(&before), Some(&after)) => before.is_ascii() && after.is_ascii() && (before, after) != (b'\r', b'\n'),
+    match (
+        at.checked_sub(1).and_then(|before| bytes.get(before)),
+        bytes.get(at),
+    ) {
+        (Some(&before), Some(&after)) => {
+            before.is_ascii() && after.is_ascii() && (before, after) != (b'\r', b'\n')
+        }
         _ => true,
     }
 }
@@ -54,7 +64,10 @@ mod tests {
     #[test]
     fn a_cluster_is_never_split() {
         let text = "e\u{301}x👩‍👩‍👧z";
-        let edges: Vec<usize> = (0..=text.len()).filter(|&at| text.is_char_boundary(at)).map(|at| floor(text, at)).collect();
+        let edges: Vec<usize> = (0..=text.len())
+            .filter(|&at| text.is_char_boundary(at))
+            .map(|at| floor(text, at))
+            .collect();
         assert_eq!(edges, [0, 1, 3, 4, 4, 4, 4, 4, 22, 23]);
         assert_eq!(ceil(text, 1), 3);
         assert_eq!(ceil(text, 8), 22);

@@ -10,17 +10,32 @@ use crate::tokens;
 
 /// Cuts an output that is over the limit `first`.
 pub(super) fn cut<'t>(ends: &Ends<'t>, limits: &Limits, first: Unit) -> Preview<'t> {
-    let text = if ends.complete { body(ends.head) } else { ends.head };
+    let text = if ends.complete {
+        body(ends.head)
+    } else {
+        ends.head
+    };
     let (end, stop) = extent(text, ends.complete, limits);
-    let kept = Kept { head_end: end, tail_start: ends.tail.len() };
+    let kept = Kept {
+        head_end: end,
+        tail_start: ends.tail.len(),
+    };
     let removed = ends.removed(&kept, stop.unwrap_or(first), limits);
     let shown = match &text[..end] {
         // Not one char fits into the limit, and a preview is never empty.
         "" if ends.size.bytes > 0 => "?",
         kept => kept,
     };
-    let size = Size { lines: shown_lines(shown, "", limits), bytes: shown.len() as u64 };
-    Preview::new(vec![Part::Text(Cow::Borrowed(shown))], removed, ends.size, size)
+    let size = Size {
+        lines: shown_lines(shown, "", limits),
+        bytes: shown.len() as u64,
+    };
+    Preview::new(
+        vec![Part::Text(Cow::Borrowed(shown))],
+        removed,
+        ends.size,
+        size,
+    )
 }
 
 /// Returns where the kept start of `text` ends, and which limit stopped it there, if one did.
@@ -34,9 +49,16 @@ fn extent(text: &str, complete: bool, limits: &Limits) -> (usize, Option<Unit>) 
 
 /// Returns the end of the most whole lines within the limits, if any fit, and what stopped them.
 fn whole_lines(text: &str, complete: bool, limits: &Limits) -> (Option<usize>, Option<Unit>) {
-    let mut best = (Some(text.len()), if complete { None } else { Some(Unit::Bytes) });
+    let mut best = (
+        Some(text.len()),
+        if complete { None } else { Some(Unit::Bytes) },
+    );
     // Lines come first: where two limits stop at the same line, the lines are what the reader can count.
-    for (end, unit) in [(by_lines(text, limits), Unit::Lines), (by_bytes(text, limits), Unit::Bytes), (by_chars(text, limits), Unit::Chars)] {
+    for (end, unit) in [
+        (by_lines(text, limits), Unit::Lines),
+        (by_bytes(text, limits), Unit::Bytes),
+        (by_chars(text, limits), Unit::Chars),
+    ] {
         if let Some(end) = end.filter(|end| *end < best.0) {
             best = (end, Some(unit));
         }
@@ -51,7 +73,12 @@ fn whole_lines(text: &str, complete: bool, limits: &Limits) -> (Option<usize>, O
 }
 
 /// Extends what was kept into the next line where that line alone is too long, or where nothing visible was kept.
-fn into_next_line(text: &str, end: Option<usize>, limits: &Limits, stop: Option<Unit>) -> (usize, Option<Unit>) {
+fn into_next_line(
+    text: &str,
+    end: Option<usize>,
+    limits: &Limits,
+    stop: Option<Unit>,
+) -> (usize, Option<Unit>) {
     let next = end.map_or(0, |end| (end + 1).min(text.len()));
     let next_end = memchr(b'\n', &text.as_bytes()[next..]).map_or(text.len(), |at| next + at);
     let kept = &text[..end.unwrap_or(0)];
@@ -59,9 +86,17 @@ fn into_next_line(text: &str, end: Option<usize>, limits: &Limits, stop: Option<
         return (kept.len(), stop);
     }
     // A lone blank line under a limit of one line: its newline is all that can be shown.
-    let reach = if stop == Some(Unit::Lines) { next } else { next_end };
+    let reach = if stop == Some(Unit::Lines) {
+        next
+    } else {
+        next_end
+    };
     let (part, unit) = longest_part(&text[..reach], limits);
-    if part > kept.len() { (part, unit.or(stop)) } else { (kept.len(), stop) }
+    if part > kept.len() {
+        (part, unit.or(stop))
+    } else {
+        (kept.len(), stop)
+    }
 }
 
 /// Returns the longest prefix on a grapheme edge within the size limits, and which of them stopped it.
@@ -70,7 +105,11 @@ pub(super) fn longest_part(text: &str, limits: &Limits) -> (usize, Option<Unit>)
     if let Some(bytes) = limits.bytes_in_force().filter(|bytes| *bytes < best.0) {
         best = (text.floor_char_boundary(bytes), Some(Unit::Bytes));
     }
-    if let Some(at) = limits.max_chars().and_then(|max| nth_char(text, max)).filter(|at| *at < best.0) {
+    if let Some(at) = limits
+        .max_chars()
+        .and_then(|max| nth_char(text, max))
+        .filter(|at| *at < best.0)
+    {
         best = (at, Some(Unit::Chars));
     }
     best.0 = edge::floor(text, best.0);

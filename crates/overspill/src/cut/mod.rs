@@ -126,12 +126,19 @@ impl<'t> Ends<'t> {
             return Some(Unit::Bytes);
         }
         if let Some(max) = limits.max_chars() {
-            let chars = if self.size.bytes <= max as u64 { self.size.bytes } else { self.chars() };
+            let chars = if self.size.bytes <= max as u64 {
+                self.size.bytes
+            } else {
+                self.chars()
+            };
             if chars > max as u64 {
                 return Some(Unit::Chars);
             }
         }
-        if limits.max_tokens().is_some_and(|max| !self.complete || !limits.token_encoding().fits(self.head, max)) {
+        if limits
+            .max_tokens()
+            .is_some_and(|max| !self.complete || !limits.token_encoding().fits(self.head, max))
+        {
             return Some(Unit::Tokens);
         }
         (self.clips.removed_chars > 0).then_some(Unit::Chars)
@@ -148,7 +155,8 @@ impl<'t> Ends<'t> {
 
     /// Returns the chars of the output, counting them if nobody did.
     fn chars(&self) -> u64 {
-        self.chars.unwrap_or_else(|| self.head.chars().count() as u64)
+        self.chars
+            .unwrap_or_else(|| self.head.chars().count() as u64)
     }
 
     /// Returns how much is not in `kept`, in `unit`.
@@ -157,9 +165,13 @@ impl<'t> Ends<'t> {
         let (head, tail) = (&self.head[..kept.head_end], &self.tail[kept.tail_start..]);
         let clips = self.clips.count(kept);
         let count = match unit {
-            Unit::Lines => self.size.lines.saturating_sub(shown_lines(head, tail, limits)),
+            Unit::Lines => self
+                .size
+                .lines
+                .saturating_sub(shown_lines(head, tail, limits)),
             Unit::Bytes => (self.size.bytes + 3 * clips).saturating_sub(self.raw_bytes(kept)),
-            Unit::Chars => (self.chars() + 3 * clips).saturating_sub((head.chars().count() + tail.chars().count()) as u64),
+            Unit::Chars => (self.chars() + 3 * clips)
+                .saturating_sub((head.chars().count() + tail.chars().count()) as u64),
             Unit::Tokens => match self.all_tokens(encoding) {
                 Some(all) => all.saturating_sub(encoding.count(head) + encoding.count(tail)),
                 None => return self.removed(kept, Unit::Bytes, limits),
@@ -173,7 +185,10 @@ impl<'t> Ends<'t> {
         let tail_len = self.tail.len() - kept.tail_start;
         let bytes = match self.raw {
             None => kept.head_end + tail_len,
-            Some(raw) => crate::text::raw_prefix_len(raw.head, kept.head_end) + crate::text::raw_suffix_len(raw.tail, tail_len),
+            Some(raw) => {
+                crate::text::raw_prefix_len(raw.head, kept.head_end)
+                    + crate::text::raw_suffix_len(raw.tail, tail_len)
+            }
         };
         bytes as u64
     }
@@ -194,7 +209,8 @@ impl Clips<'_> {
 
 /// Returns the lines that two kept ends hold; an end that is not empty has one more line than newlines.
 fn kept_lines(head: &str, tail: &str) -> u64 {
-    let lines = |text: &str| crate::limits::count_newlines(text.as_bytes()) + u64::from(!text.is_empty());
+    let lines =
+        |text: &str| crate::limits::count_newlines(text.as_bytes()) + u64::from(!text.is_empty());
     lines(head) + lines(tail)
 }
 
@@ -211,8 +227,12 @@ fn body(text: &str) -> &str {
 /// Tells whether `line` alone is over a size limit of `limits`.
 fn is_alone_too_long(line: &str, limits: &Limits) -> bool {
     limits.bytes_in_force().is_some_and(|max| line.len() > max)
-        || limits.max_chars().is_some_and(|max| head::nth_char(line, max).is_some())
-        || limits.max_tokens().is_some_and(|max| !limits.token_encoding().fits(line, max))
+        || limits
+            .max_chars()
+            .is_some_and(|max| head::nth_char(line, max).is_some())
+        || limits
+            .max_tokens()
+            .is_some_and(|max| !limits.token_encoding().fits(line, max))
 }
 
 #[cfg(test)]

@@ -64,7 +64,12 @@ pub enum GapStyle {
 
 impl<'t> Preview<'t> {
     pub(crate) fn new(parts: Vec<Part<'t>>, removed: Removed, original: Size, kept: Size) -> Self {
-        Preview { parts, removed, original, kept }
+        Preview {
+            parts,
+            removed,
+            original,
+            kept,
+        }
     }
 
     /// Returns the preview as text. Words in it (the marker of a gap) are in `lang`.
@@ -98,14 +103,25 @@ impl<'t> Preview<'t> {
     /// Tells whether a gap's marker in the preview already says how much was left out.
     pub fn says_removed(&self) -> bool {
         self.parts.iter().any(|part| {
-            matches!(part, Part::Gap(Gap { style: GapStyle::Paragraph | GapStyle::Line, .. }))
+            matches!(
+                part,
+                Part::Gap(Gap {
+                    style: GapStyle::Paragraph | GapStyle::Line,
+                    ..
+                })
+            )
         })
     }
 
     /// Detaches the preview from the text it was cut from.
     pub fn into_owned(self) -> Preview<'static> {
         let parts = self.parts.into_iter().map(Part::into_owned).collect();
-        Preview { parts, removed: self.removed, original: self.original, kept: self.kept }
+        Preview {
+            parts,
+            removed: self.removed,
+            original: self.original,
+            kept: self.kept,
+        }
     }
 }
 

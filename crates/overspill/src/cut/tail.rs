@@ -12,21 +12,34 @@ use crate::tokens;
 pub(super) fn cut<'t>(ends: &Ends<'t>, limits: &Limits, first: Unit) -> Preview<'t> {
     let text = ends.tail;
     let (start, stop) = extent(text, ends.complete, limits);
-    let kept = Kept { head_end: 0, tail_start: start };
+    let kept = Kept {
+        head_end: 0,
+        tail_start: start,
+    };
     let removed = ends.removed(&kept, stop.unwrap_or(first), limits);
     let shown = match &text[start..] {
         "" if ends.size.bytes > 0 => "?",
         kept => kept,
     };
-    let size = Size { lines: shown_lines("", shown, limits), bytes: shown.len() as u64 };
-    Preview::new(vec![Part::Text(Cow::Borrowed(shown))], removed, ends.size, size)
+    let size = Size {
+        lines: shown_lines("", shown, limits),
+        bytes: shown.len() as u64,
+    };
+    Preview::new(
+        vec![Part::Text(Cow::Borrowed(shown))],
+        removed,
+        ends.size,
+        size,
+    )
 }
 
 /// Returns where the kept end of `text` starts, and which limit stopped it there, if one did.
 fn extent(text: &str, complete: bool, limits: &Limits) -> (usize, Option<Unit>) {
     let (start, stop) = whole_lines(text, complete, limits);
     match stop {
-        None | Some(Unit::Lines) if start.is_some_and(|start| start < text.len()) => (start.unwrap_or(text.len()), stop),
+        None | Some(Unit::Lines) if start.is_some_and(|start| start < text.len()) => {
+            (start.unwrap_or(text.len()), stop)
+        }
         _ => into_line_before(text, start, limits, stop),
     }
 }
@@ -35,14 +48,21 @@ fn extent(text: &str, complete: bool, limits: &Limits) -> (usize, Option<Unit>) 
 fn whole_lines(text: &str, complete: bool, limits: &Limits) -> (Option<usize>, Option<Unit>) {
     let mut best = (Some(0), if complete { None } else { Some(Unit::Bytes) });
     // `None` says that not even the last line fits, which is later than any start.
-    let later = |a: Option<usize>, b: Option<usize>| a.map_or(usize::MAX, |a| a) > b.map_or(usize::MAX, |b| b);
-    for (start, unit) in [(by_lines(text, limits), Unit::Lines), (by_bytes(text, limits), Unit::Bytes), (by_chars(text, limits), Unit::Chars)] {
+    let later = |a: Option<usize>, b: Option<usize>| {
+        a.map_or(usize::MAX, |a| a) > b.map_or(usize::MAX, |b| b)
+    };
+    for (start, unit) in [
+        (by_lines(text, limits), Unit::Lines),
+        (by_bytes(text, limits), Unit::Bytes),
+        (by_chars(text, limits), Unit::Chars),
+    ] {
         if let Some(start) = start.filter(|start| later(*start, best.0)) {
             best = (start, Some(unit));
         }
     }
     if let (Some(start), Some(max)) = (best.0, limits.max_tokens()) {
-        let within = tokens::tail_lines(limits.token_encoding(), &text[start..], max).map(|at| start + at);
+        let within =
+            tokens::tail_lines(limits.token_encoding(), &text[start..], max).map(|at| start + at);
         if later(within, best.0) {
             best = (within, Some(Unit::Tokens));
         }
@@ -51,26 +71,48 @@ fn whole_lines(text: &str, complete: bool, limits: &Limits) -> (Option<usize>, O
 }
 
 /// Extends what was kept into the line before it where that line alone is too long, or where nothing visible was kept.
-fn into_line_before(text: &str, start: Option<usize>, limits: &Limits, stop: Option<Unit>) -> (usize, Option<Unit>) {
+fn into_line_before(
+    text: &str,
+    start: Option<usize>,
+    limits: &Limits,
+    stop: Option<Unit>,
+) -> (usize, Option<Unit>) {
     let before_end = start.map_or(text.len(), |start| start.saturating_sub(1));
     let before_start = memrchr(b'\n', &text.as_bytes()[..before_end]).map_or(0, |at| at + 1);
     let kept_start = start.unwrap_or(text.len());
-    if !text[kept_start..].trim().is_empty() && !is_alone_too_long(&text[before_start..before_end], limits) {
+    if !text[kept_start..].trim().is_empty()
+        && !is_alone_too_long(&text[before_start..before_end], limits)
+    {
         return (kept_start, stop);
     }
     // A lone blank line under a limit of one line: the newline before it is all that can be shown.
-    let reach = if stop == Some(Unit::Lines) { before_end } else { before_start };
+    let reach = if stop == Some(Unit::Lines) {
+        before_end
+    } else {
+        before_start
+    };
     let (part, unit) = longest_part(&text[reach..], limits);
-    if reach + part < kept_start { (reach + part, unit.or(stop)) } else { (kept_start, stop) }
+    if reach + part < kept_start {
+        (reach + part, unit.or(stop))
+    } else {
+        (kept_start, stop)
+    }
 }
 
 /// Returns the start of the longest suffix on a grapheme edge within the size limits, and which of them stopped it.
 pub(super) fn longest_part(text: &str, limits: &Limits) -> (usize, Option<Unit>) {
     let mut best = (0, None);
     if let Some(bytes) = limits.bytes_in_force().filter(|bytes| *bytes < text.len()) {
-        best = (text.ceil_char_boundary(text.len() - bytes), Some(Unit::Bytes));
+        best = (
+            text.ceil_char_boundary(text.len() - bytes),
+            Some(Unit::Bytes),
+        );
     }
-    if let Some(at) = limits.max_chars().and_then(|max| nth_char_back(text, max)).filter(|at| *at > best.0) {
+    if let Some(at) = limits
+        .max_chars()
+        .and_then(|max| nth_char_back(text, max))
+        .filter(|at| *at > best.0)
+    {
         best = (at, Some(Unit::Chars));
     }
     best.0 = edge::ceil(text, best.0);
@@ -90,18 +132,28 @@ pub(super) fn nth_char_back(text: &str, n: usize) -> Option<usize> {
     }
     match n.checked_sub(1) {
         None => Some(text.len()),
-        Some(back) => text.char_indices().rev().nth(back).map(|(at, _)| at).filter(|&at| at > 0),
+        Some(back) => text
+            .char_indices()
+            .rev()
+            .nth(back)
+            .map(|(at, _)| at)
+            .filter(|&at| at > 0),
     }
 }
 
 /// The start of the lines that the line limit allows, if it stops after the start.
 fn by_lines(text: &str, limits: &Limits) -> Option<Option<usize>> {
     let max = limits.max_lines()?;
-    memrchr_iter(b'\n', text.as_bytes()).nth(max - 1).map(|at| Some(at + 1))
+    memrchr_iter(b'\n', text.as_bytes())
+        .nth(max - 1)
+        .map(|at| Some(at + 1))
 }
 
 fn by_bytes(text: &str, limits: &Limits) -> Option<Option<usize>> {
-    let from = text.len().checked_sub(limits.bytes_in_force()?).filter(|from| *from > 0)?;
+    let from = text
+        .len()
+        .checked_sub(limits.bytes_in_force()?)
+        .filter(|from| *from > 0)?;
     Some(line_start_from(text, from))
 }
 

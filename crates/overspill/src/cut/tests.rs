@@ -3,8 +3,8 @@ use proptest::prelude::*;
 use proptest::strategy::Strategy as _;
 
 use super::*;
-use crate::strategy::Strategy;
 use crate::notice::Lang;
+use crate::strategy::Strategy;
 use crate::tokens::Encoding;
 
 fn part<'t>(text: &'t str, limits: &Limits, strategy: Strategy) -> Preview<'t> {
@@ -20,7 +20,12 @@ fn show(text: &str, limits: Limits, strategy: Strategy) -> String {
         Cut::Whole(whole) => format!("whole {whole:?}"),
         Cut::Part(preview) => {
             let removed = preview.removed();
-            format!("{:?} -{} {}", preview.text(Lang::En), removed.count, removed.unit.name())
+            format!(
+                "{:?} -{} {}",
+                preview.text(Lang::En),
+                removed.count,
+                removed.unit.name()
+            )
         }
     }
 }
@@ -33,16 +38,40 @@ fn head_keeps_whole_lines_from_the_start() {
         ("a\nb\n", none.lines(2), r#"whole "a\nb\n""#),
         ("a\nb\nc", none.lines(2), r#""a\nb" -1 lines"#),
         ("a\r\nb\r\nc", none.lines(2), r#""a\r\nb\r" -1 lines"#),
-        ("aaaa\nbbbb\ncccc\n", none.bytes(10), r#""aaaa\nbbbb" -6 bytes"#),
-        ("aaaa\nbbbb\ncccc\n", none.bytes(9), r#""aaaa\nbbbb" -6 bytes"#),
+        (
+            "aaaa\nbbbb\ncccc\n",
+            none.bytes(10),
+            r#""aaaa\nbbbb" -6 bytes"#,
+        ),
+        (
+            "aaaa\nbbbb\ncccc\n",
+            none.bytes(9),
+            r#""aaaa\nbbbb" -6 bytes"#,
+        ),
         ("aaaa\nbbbb\ncccc\n", none.bytes(8), r#""aaaa" -11 bytes"#),
-        ("aaaa\nbbbb\ncccc\n", none.bytes(14), r#""aaaa\nbbbb\ncccc" -1 bytes"#),
+        (
+            "aaaa\nbbbb\ncccc\n",
+            none.bytes(14),
+            r#""aaaa\nbbbb\ncccc" -1 bytes"#,
+        ),
         ("éé\néé\néé", none.chars(5), r#""éé\néé" -3 chars"#),
-        ("aaaa\nbbbb\ncccc\n", none.bytes(9).lines(2), r#""aaaa\nbbbb" -1 lines"#),
-        ("aaaa\nbbbb\ncccc\n", none.bytes(9).lines(1), r#""aaaa" -2 lines"#),
+        (
+            "aaaa\nbbbb\ncccc\n",
+            none.bytes(9).lines(2),
+            r#""aaaa\nbbbb" -1 lines"#,
+        ),
+        (
+            "aaaa\nbbbb\ncccc\n",
+            none.bytes(9).lines(1),
+            r#""aaaa" -2 lines"#,
+        ),
     ];
     for (text, limits, expected) in cases {
-        assert_eq!(show(text, *limits, Strategy::Head), *expected, "{text:?} {limits:?}");
+        assert_eq!(
+            show(text, *limits, Strategy::Head),
+            *expected,
+            "{text:?} {limits:?}"
+        );
     }
 }
 
@@ -51,13 +80,21 @@ fn tail_keeps_whole_lines_from_the_end() {
     let none = Limits::none();
     let cases: &[(&str, Limits, &str)] = &[
         ("a\nb\nc\n", none.lines(2), r#""b\nc" -1 lines"#),
-        ("aaaa\nbbbb\ncccc\n", none.bytes(9), r#""bbbb\ncccc" -6 bytes"#),
+        (
+            "aaaa\nbbbb\ncccc\n",
+            none.bytes(9),
+            r#""bbbb\ncccc" -6 bytes"#,
+        ),
         ("aaaa\nbbbb\ncccc\n", none.bytes(8), r#""cccc" -11 bytes"#),
         ("éé\néé\néé", none.chars(5), r#""éé\néé" -3 chars"#),
         ("a\n\n\n", none.lines(2), r#""\n" -1 lines"#),
     ];
     for (text, limits, expected) in cases {
-        assert_eq!(show(text, *limits, Strategy::Tail), *expected, "{text:?} {limits:?}");
+        assert_eq!(
+            show(text, *limits, Strategy::Tail),
+            *expected,
+            "{text:?} {limits:?}"
+        );
     }
 }
 
@@ -66,23 +103,67 @@ fn a_line_is_cut_where_it_alone_is_too_long() {
     let none = Limits::none();
     let long = "x".repeat(1000);
     let cases: &[(&str, Limits, Strategy, &str)] = &[
-        ("abcdefgh", none.bytes(3), Strategy::Head, r#""abc" -5 bytes"#),
-        ("abcdefgh", none.bytes(3), Strategy::Tail, r#""fgh" -5 bytes"#),
-        ("abcdefgh\n", none.chars(3), Strategy::Tail, r#""fgh" -6 chars"#),
+        (
+            "abcdefgh",
+            none.bytes(3),
+            Strategy::Head,
+            r#""abc" -5 bytes"#,
+        ),
+        (
+            "abcdefgh",
+            none.bytes(3),
+            Strategy::Tail,
+            r#""fgh" -5 bytes"#,
+        ),
+        (
+            "abcdefgh\n",
+            none.chars(3),
+            Strategy::Tail,
+            r#""fgh" -6 chars"#,
+        ),
         ("ééé", none.bytes(3), Strategy::Head, r#""é" -4 bytes"#),
-        ("e\u{301}e\u{301}", none.chars(3), Strategy::Head, r#""e\u{301}" -2 chars"#),
-        ("ok\nabcdefgh", none.bytes(6), Strategy::Head, r#""ok\nabc" -5 bytes"#),
-        ("abcdefgh\nok\n", none.bytes(6), Strategy::Tail, r#""fgh\nok" -6 bytes"#),
+        (
+            "e\u{301}e\u{301}",
+            none.chars(3),
+            Strategy::Head,
+            r#""e\u{301}" -2 chars"#,
+        ),
+        (
+            "ok\nabcdefgh",
+            none.bytes(6),
+            Strategy::Head,
+            r#""ok\nabc" -5 bytes"#,
+        ),
+        (
+            "abcdefgh\nok\n",
+            none.bytes(6),
+            Strategy::Tail,
+            r#""fgh\nok" -6 bytes"#,
+        ),
         ("\nabc", none.bytes(3), Strategy::Head, r#""\nab" -1 bytes"#),
-        ("abc\n\n", none.bytes(3), Strategy::Tail, r#""bc\n" -2 bytes"#),
+        (
+            "abc\n\n",
+            none.bytes(3),
+            Strategy::Tail,
+            r#""bc\n" -2 bytes"#,
+        ),
         ("\nabc", none.lines(1), Strategy::Head, r#""\n" -1 lines"#),
         ("abc\n\n", none.lines(1), Strategy::Tail, r#""\n" -1 lines"#),
         ("é", none.bytes(1), Strategy::Head, r#""?" -2 bytes"#),
         ("é", none.bytes(1), Strategy::Tail, r#""?" -2 bytes"#),
-        (&long, none.line_chars(10), Strategy::Tail, r#""xxxxxxx..." -993 chars"#),
+        (
+            &long,
+            none.line_chars(10),
+            Strategy::Tail,
+            r#""xxxxxxx..." -993 chars"#,
+        ),
     ];
     for (text, limits, strategy, expected) in cases {
-        assert_eq!(show(text, *limits, *strategy), *expected, "{text:?} {limits:?}");
+        assert_eq!(
+            show(text, *limits, *strategy),
+            *expected,
+            "{text:?} {limits:?}"
+        );
     }
 }
 
@@ -90,14 +171,31 @@ fn a_line_is_cut_where_it_alone_is_too_long() {
 fn head_tail_keeps_both_ends_by_the_numbers_of_the_seed() {
     let text: String = ('a'..='z').cycle().take(20_000).collect();
     let preview = part(&text, &Limits::none().chars(8000), Strategy::HeadTail);
-    let expected = format!("{}\n\n... [truncated 13760 chars / 0 lines] ...\n\n{}", &text[..3120], &text[20_000 - 3120..]);
+    let expected = format!(
+        "{}\n\n... [truncated 13760 chars / 0 lines] ...\n\n{}",
+        &text[..3120],
+        &text[20_000 - 3120..]
+    );
     assert_eq!(preview.text(Lang::En), expected);
-    assert!(preview.text(Lang::Zh).contains("... [截断了 13760 字符 / 0 行] ..."));
+    assert!(
+        preview
+            .text(Lang::Zh)
+            .contains("... [截断了 13760 字符 / 0 行] ...")
+    );
 
     let numbers: String = (1..=100).map(|n| format!("{n}\n")).collect();
     let preview = part(&numbers, &Limits::none().lines(10), Strategy::HeadTail);
-    assert_eq!(preview.text(Lang::En), "1\n2\n3\n4\n... [truncated 92 lines] ...\n97\n98\n99\n100");
-    assert_eq!(preview.removed(), Removed { count: 92, unit: Unit::Lines });
+    assert_eq!(
+        preview.text(Lang::En),
+        "1\n2\n3\n4\n... [truncated 92 lines] ...\n97\n98\n99\n100"
+    );
+    assert_eq!(
+        preview.removed(),
+        Removed {
+            count: 92,
+            unit: Unit::Lines
+        }
+    );
 }
 
 #[test]
@@ -105,8 +203,14 @@ fn head_tail_snaps_to_line_edges_where_that_is_cheap() {
     let text: String = (0..5000).map(|n| format!("line {n:04}\n")).collect();
     let preview = part(&text, &Limits::none().bytes(1000), Strategy::HeadTail);
     let shown = preview.text(Lang::En);
-    assert!(shown.starts_with("line 0000\n") && shown.contains("line 0031\n\n... [truncated "), "{shown}");
-    assert!(shown.contains(" lines] ...\n\nline 4968\n") && shown.ends_with("line 4999"), "{shown}");
+    assert!(
+        shown.starts_with("line 0000\n") && shown.contains("line 0031\n\n... [truncated "),
+        "{shown}"
+    );
+    assert!(
+        shown.contains(" lines] ...\n\nline 4968\n") && shown.ends_with("line 4999"),
+        "{shown}"
+    );
 }
 
 #[test]
@@ -115,7 +219,13 @@ fn head_tail_lets_the_limit_that_bites_decide() {
     let text: String = (0..3000).map(|n| format!("line number {n}\n")).collect();
     let preview = part(&text, &Limits::default(), Strategy::HeadTail);
     assert_eq!(preview.kept().lines, 1998);
-    assert_eq!(preview.removed(), Removed { count: 1002, unit: Unit::Lines });
+    assert_eq!(
+        preview.removed(),
+        Removed {
+            count: 1002,
+            unit: Unit::Lines
+        }
+    );
 }
 
 #[test]
@@ -126,7 +236,13 @@ fn a_cut_in_tokens_counts_what_went() {
     let shown = preview.text(Lang::En).into_owned();
     assert!(Encoding::O200k.count(&shown) <= 30);
     let all = Encoding::O200k.count(&text);
-    assert_eq!(preview.removed(), Removed { count: all - Encoding::O200k.count(&shown), unit: Unit::Tokens });
+    assert_eq!(
+        preview.removed(),
+        Removed {
+            count: all - Encoding::O200k.count(&shown),
+            unit: Unit::Tokens
+        }
+    );
 }
 
 /// Text with everything a cut must mind: line ends of all kinds, blank lines, clusters, wide chars, long lines.
@@ -149,14 +265,16 @@ fn texts() -> impl proptest::strategy::Strategy<Value = String> {
 
 fn limits() -> impl proptest::strategy::Strategy<Value = Limits> {
     let maybe = |max: usize| prop::option::of(1..max);
-    (maybe(30), maybe(400), maybe(400), maybe(120), maybe(60)).prop_map(|(lines, bytes, chars, tokens, line_chars)| {
-        let limits = Limits::none();
-        let limits = lines.map_or(limits, |n| limits.lines(n));
-        let limits = bytes.map_or(limits, |n| limits.bytes(n));
-        let limits = chars.map_or(limits, |n| limits.chars(n));
-        let limits = tokens.map_or(limits, |n| limits.tokens(n));
-        line_chars.map_or(limits, |n| limits.line_chars(n))
-    })
+    (maybe(30), maybe(400), maybe(400), maybe(120), maybe(60)).prop_map(
+        |(lines, bytes, chars, tokens, line_chars)| {
+            let limits = Limits::none();
+            let limits = lines.map_or(limits, |n| limits.lines(n));
+            let limits = bytes.map_or(limits, |n| limits.bytes(n));
+            let limits = chars.map_or(limits, |n| limits.chars(n));
+            let limits = tokens.map_or(limits, |n| limits.tokens(n));
+            line_chars.map_or(limits, |n| limits.line_chars(n))
+        },
+    )
 }
 
 fn strategies() -> impl proptest::strategy::Strategy<Value = Strategy> {
@@ -166,9 +284,18 @@ fn strategies() -> impl proptest::strategy::Strategy<Value = Strategy> {
 /// What is wrong with a text under limits, if anything.
 fn broken(text: &str, limits: &Limits) -> Option<String> {
     let size = Size::of(text.as_bytes());
-    let over = |what: &str, n: usize, max: Option<usize>| max.filter(|max| n > *max).map(|max| format!("{n} {what} over {max}"));
-    let tokens = limits.max_tokens().map_or(0, |_| limits.token_encoding().count(text) as usize);
-    let longest = text.split('\n').map(|line| line.chars().count()).max().unwrap_or(0);
+    let over = |what: &str, n: usize, max: Option<usize>| {
+        max.filter(|max| n > *max)
+            .map(|max| format!("{n} {what} over {max}"))
+    };
+    let tokens = limits
+        .max_tokens()
+        .map_or(0, |_| limits.token_encoding().count(text) as usize);
+    let longest = text
+        .split('\n')
+        .map(|line| line.chars().count())
+        .max()
+        .unwrap_or(0);
     over("lines", size.lines as usize, limits.max_lines())
         .or(over("bytes", text.len(), limits.max_bytes()))
         .or(over("chars", text.chars().count(), limits.max_chars()))

@@ -31,7 +31,13 @@ pub struct FileSettings {
 }
 
 /// What may stand at the top beside settings.
-const SECTIONS: [&str; 5] = ["tool_output_limits", "default", "tools", "summarization", "permissions"];
+const SECTIONS: [&str; 5] = [
+    "tool_output_limits",
+    "default",
+    "tools",
+    "summarization",
+    "permissions",
+];
 
 impl FileSettings {
     /// Reads a configuration file. `name` is how errors name it.
@@ -43,25 +49,39 @@ impl FileSettings {
     /// assert_eq!(error.to_string(), "`overspill.yaml` line 2: `max_lines` is `ten`, expected a whole number from 1, or `off`");
     /// ```
     pub fn parse(name: &str, text: &str) -> Result<FileSettings, Error> {
-        let mut file = FileSettings { name: name.to_owned(), ..FileSettings::default() };
+        let mut file = FileSettings {
+            name: name.to_owned(),
+            ..FileSettings::default()
+        };
         file.read(text).map_err(|Trouble { line, cause }| {
-            Error::new(ErrorKind::Settings, format!("`{name}` line {line}: {cause}"))
+            Error::new(
+                ErrorKind::Settings,
+                format!("`{name}` line {line}: {cause}"),
+            )
         })?;
         Ok(file)
     }
 
     fn read(&mut self, text: &str) -> Result<(), Trouble> {
-        let Some(root) = yaml::read(text)? else { return Ok(()) };
+        let Some(root) = yaml::read(text)? else {
+            return Ok(());
+        };
         for (key, node) in mapping(&root, "the file")? {
             match key.name.as_str() {
                 "tool_output_limits" => self.read_limits(node)?,
-                "default" => self.default.extend(values(key, node, None, |setting| setting.scope == Scope::Tool)?),
+                "default" => self.default.extend(values(key, node, None, |setting| {
+                    setting.scope == Scope::Tool
+                })?),
                 "tools" => self.read_tools(key, node)?,
                 "summarization" => {
-                    self.summarization = values(key, node, None, |setting| setting.scope == Scope::Summarization)?;
+                    self.summarization = values(key, node, None, |setting| {
+                        setting.scope == Scope::Summarization
+                    })?;
                 }
                 "permissions" => self.permissions = Some(rules(node)?),
-                _ => self.top.push(value(key, node, None, &SECTIONS, |setting| setting.scope == Scope::Top)?),
+                _ => self.top.push(value(key, node, None, &SECTIONS, |setting| {
+                    setting.scope == Scope::Top
+                })?),
             }
         }
         Ok(())
@@ -70,7 +90,9 @@ impl FileSettings {
     fn read_limits(&mut self, node: &Node) -> Result<(), Trouble> {
         for (key, node) in mapping(node, "`tool_output_limits`")? {
             match key.name.as_str() {
-                "default" => self.default.extend(values(key, node, None, |setting| setting.scope == Scope::Tool)?),
+                "default" => self.default.extend(values(key, node, None, |setting| {
+                    setting.scope == Scope::Tool
+                })?),
                 "tools" => self.read_tools(key, node)?,
                 _ => return Err(unknown(key, &["default", "tools"])),
             }
@@ -82,11 +104,16 @@ impl FileSettings {
         for (tool, node) in mapping(node, &format!("`{}`", key.name))? {
             let fits = |setting: &Setting| match setting.scope {
                 Scope::Tool => true,
-                Scope::OnlyTools(tools) => tools.iter().any(|known| plain_name(known) == plain_name(&tool.name)),
+                Scope::OnlyTools(tools) => tools
+                    .iter()
+                    .any(|known| plain_name(known) == plain_name(&tool.name)),
                 Scope::Top | Scope::Summarization => false,
             };
             check_glob(tool)?;
-            self.tools.push((tool.name.clone(), values(tool, node, Some(&tool.name), fits)?));
+            self.tools.push((
+                tool.name.clone(),
+                values(tool, node, Some(&tool.name), fits)?,
+            ));
         }
         Ok(())
     }
@@ -96,27 +123,48 @@ fn mapping<'n>(node: &'n Node, what: &str) -> Result<&'n [(Key, Node)], Trouble>
     match &node.kind {
         NodeKind::Mapping(members) => Ok(members),
         NodeKind::Scalar(text) if text.is_empty() || text == "~" || text == "null" => Ok(&[]),
-        _ => Err(Trouble { line: node.line, cause: format!("{what}: expected `key: value` lines") }),
+        _ => Err(Trouble {
+            line: node.line,
+            cause: format!("{what}: expected `key: value` lines"),
+        }),
     }
 }
 
 /// Reads the values of a section; `fits` tells which settings may stand there.
-fn values(key: &Key, node: &Node, tool: Option<&str>, fits: impl Fn(&Setting) -> bool) -> Result<Vec<Written>, Trouble> {
+fn values(
+    key: &Key,
+    node: &Node,
+    tool: Option<&str>,
+    fits: impl Fn(&Setting) -> bool,
+) -> Result<Vec<Written>, Trouble> {
     let members = mapping(node, &format!("`{}`", key.name))?;
     let mut written: Vec<Written> = Vec::new();
     for (key, node) in members {
         let next = value(key, node, tool, &[], &fits)?;
         if written.iter().any(|known| known.key == next.key) {
-            return Err(Trouble { line: key.line, cause: format!("`{}` says `{}` again", key.name, next.key) });
+            return Err(Trouble {
+                line: key.line,
+                cause: format!("`{}` says `{}` again", key.name, next.key),
+            });
         }
         written.push(next);
     }
     Ok(written)
 }
 
-fn value(key: &Key, node: &Node, tool: Option<&str>, sections: &[&str], fits: impl Fn(&Setting) -> bool) -> Result<Written, Trouble> {
+fn value(
+    key: &Key,
+    node: &Node,
+    tool: Option<&str>,
+    sections: &[&str],
+    fits: impl Fn(&Setting) -> bool,
+) -> Result<Written, Trouble> {
     let Some(found) = setting(&key.name).filter(|setting| fits(setting)) else {
-        let mut known: Vec<&str> = SETTINGS.iter().filter(|setting| fits(setting)).map(|setting| setting.key).collect();
+        let mut known: Vec<&str> = SETTINGS
+            .iter()
+            .filter(|setting| fits(setting))
+            .map(|setting| setting.key)
+            .collect();
         known.extend(sections);
         return Err(misplaced(key, tool).unwrap_or_else(|| unknown(key, &known)));
     };
@@ -127,11 +175,23 @@ fn value(key: &Key, node: &Node, tool: Option<&str>, sections: &[&str], fits: im
     };
     let is_scalar = matches!(node.kind, NodeKind::Scalar(_));
     match found.kind.parse(text).filter(|_| is_scalar) {
-        Some(value) => Ok(Written { key: found.key, value, line: key.line }),
+        Some(value) => Ok(Written {
+            key: found.key,
+            value,
+            line: key.line,
+        }),
         None => {
             let shown = &text[..text.floor_char_boundary(200)];
-            let cause = format!("`{}` is `{}`, expected {}", key.name, shown.escape_debug(), found.expected());
-            Err(Trouble { line: node.line, cause })
+            let cause = format!(
+                "`{}` is `{}`, expected {}",
+                key.name,
+                shown.escape_debug(),
+                found.expected()
+            );
+            Err(Trouble {
+                line: node.line,
+                cause,
+            })
         }
     }
 }
@@ -139,20 +199,37 @@ fn value(key: &Key, node: &Node, tool: Option<&str>, sections: &[&str], fits: im
 /// Says where a known setting belongs that stands in a wrong place.
 fn misplaced(key: &Key, tool: Option<&str>) -> Option<Trouble> {
     let place = match setting(&key.name)?.scope {
-        Scope::Tool => "`tool_output_limits.default` or `tool_output_limits.tools.<name>`".to_owned(),
+        Scope::Tool => {
+            "`tool_output_limits.default` or `tool_output_limits.tools.<name>`".to_owned()
+        }
         Scope::OnlyTools(tools) => format!("`tool_output_limits.tools.{}`", tools.join(", ")),
         Scope::Top => "the top of the file".to_owned(),
         Scope::Summarization => "`summarization`".to_owned(),
     };
     let of = tool.map(|tool| format!(" of `{tool}`")).unwrap_or_default();
-    Some(Trouble { line: key.line, cause: format!("`{}`{of} does not belong here, expected in {place}", key.name) })
+    Some(Trouble {
+        line: key.line,
+        cause: format!(
+            "`{}`{of} does not belong here, expected in {place}",
+            key.name
+        ),
+    })
 }
 
 fn unknown(key: &Key, known: &[&str]) -> Trouble {
     let shown = &key.name[..key.name.floor_char_boundary(200)];
-    let cause = format!("unknown key `{}`, expected {}", shown.escape_debug(), super::value::one_of(known));
-    let near = nearest(&key.name, known).map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
-    Trouble { line: key.line, cause: cause + &near }
+    let cause = format!(
+        "unknown key `{}`, expected {}",
+        shown.escape_debug(),
+        super::value::one_of(known)
+    );
+    let near = nearest(&key.name, known)
+        .map(|near| format!("; did you mean `{near}`?"))
+        .unwrap_or_default();
+    Trouble {
+        line: key.line,
+        cause: cause + &near,
+    }
 }
 
 /// Returns the known name that a wrong one most likely stands for.
@@ -163,19 +240,34 @@ pub(crate) fn nearest<'k>(name: &str, known: &[&'k str]) -> Option<&'k str> {
 }
 
 fn check_glob(tool: &Key) -> Result<(), Trouble> {
-    let is_name = tool.name.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '*' | '?'));
+    let is_name = tool
+        .name
+        .chars()
+        .all(|c| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '*' | '?'));
     if is_name && !tool.name.is_empty() {
         return Ok(());
     }
     let known: Vec<&str> = KNOWN_TOOLS.iter().map(|tool| tool.name).collect();
-    let expected = format!("expected a tool's name such as {}, or a pattern such as `mcp__*`", super::value::one_of(&known));
-    Err(Trouble { line: tool.line, cause: format!("`{}` is not the name of a tool, {expected}", tool.name.escape_debug()) })
+    let expected = format!(
+        "expected a tool's name such as {}, or a pattern such as `mcp__*`",
+        super::value::one_of(&known)
+    );
+    Err(Trouble {
+        line: tool.line,
+        cause: format!(
+            "`{}` is not the name of a tool, {expected}",
+            tool.name.escape_debug()
+        ),
+    })
 }
 
 /// Reads `permissions`: a list of `{permission, pattern, action}`.
 fn rules(node: &Node) -> Result<Vec<Rule>, Trouble> {
     let NodeKind::Sequence(items) = &node.kind else {
-        return Err(Trouble { line: node.line, cause: "`permissions`: expected a list of rules".to_owned() });
+        return Err(Trouble {
+            line: node.line,
+            cause: "`permissions`: expected a list of rules".to_owned(),
+        });
     };
     items.iter().map(rule).collect()
 }
@@ -183,20 +275,39 @@ fn rules(node: &Node) -> Result<Vec<Rule>, Trouble> {
 fn rule(node: &Node) -> Result<Rule, Trouble> {
     let members = mapping(node, "a rule of `permissions`")?;
     let known = ["permission", "pattern", "action"];
-    if let Some((key, _)) = members.iter().find(|(key, _)| !known.contains(&key.name.as_str())) {
+    if let Some((key, _)) = members
+        .iter()
+        .find(|(key, _)| !known.contains(&key.name.as_str()))
+    {
         return Err(unknown(key, &known));
     }
     let text = |name: &str| {
-        let found = members.iter().find(|(key, _)| key.name == name).map(|(_, node)| node);
+        let found = members
+            .iter()
+            .find(|(key, _)| key.name == name)
+            .map(|(_, node)| node);
         match found.map(|node| &node.kind) {
             Some(NodeKind::Scalar(text)) => Ok(text.clone()),
-            _ => Err(Trouble { line: node.line, cause: format!("a rule of `permissions` needs `{name}`, a word") }),
+            _ => Err(Trouble {
+                line: node.line,
+                cause: format!("a rule of `permissions` needs `{name}`, a word"),
+            }),
         }
     };
     let (permission, pattern, action) = (text("permission")?, text("pattern")?, text("action")?);
     let action = Action::parse(&action).ok_or_else(|| {
-        let cause = format!("`action` is `{}`, expected `allow`, `ask` or `deny`", action.escape_debug());
-        Trouble { line: node.line, cause }
+        let cause = format!(
+            "`action` is `{}`, expected `allow`, `ask` or `deny`",
+            action.escape_debug()
+        );
+        Trouble {
+            line: node.line,
+            cause,
+        }
     })?;
-    Ok(Rule { permission, pattern, action })
+    Ok(Rule {
+        permission,
+        pattern,
+        action,
+    })
 }

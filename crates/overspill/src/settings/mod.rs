@@ -240,7 +240,9 @@ pub const SETTINGS: &[Setting] = &[
 
 /// Returns the setting of a key or one of its aliases.
 pub fn setting(key: &str) -> Option<&'static Setting> {
-    SETTINGS.iter().find(|setting| setting.key == key || setting.aliases.contains(&key))
+    SETTINGS
+        .iter()
+        .find(|setting| setting.key == key || setting.aliases.contains(&key))
 }
 
 /// Limits and strategy by what an output is.
@@ -251,9 +253,30 @@ pub(crate) struct Preset {
 
 /// Every preset.
 pub(crate) const PRESETS: &[Preset] = &[
-    Preset { name: "code", values: &[("max_lines", "2000"), ("max_bytes", "51200"), ("strategy", "head")] },
-    Preset { name: "log", values: &[("max_lines", "500"), ("max_bytes", "20480"), ("strategy", "tail")] },
-    Preset { name: "error", values: &[("max_lines", "100"), ("max_bytes", "10240"), ("strategy", "tail")] },
+    Preset {
+        name: "code",
+        values: &[
+            ("max_lines", "2000"),
+            ("max_bytes", "51200"),
+            ("strategy", "head"),
+        ],
+    },
+    Preset {
+        name: "log",
+        values: &[
+            ("max_lines", "500"),
+            ("max_bytes", "20480"),
+            ("strategy", "tail"),
+        ],
+    },
+    Preset {
+        name: "error",
+        values: &[
+            ("max_lines", "100"),
+            ("max_bytes", "10240"),
+            ("strategy", "tail"),
+        ],
+    },
 ];
 
 /// A tool's name with its other names and its built-in values.
@@ -274,21 +297,56 @@ const PAGING: &[(&str, &str)] = &[
 
 /// The tools whose names are known to configuration.
 pub(crate) const KNOWN_TOOLS: &[KnownTool] = &[
-    KnownTool { name: "Grep", aliases: &["grep_search", "search_code"], values: PAGING },
-    KnownTool { name: "Read", aliases: &["read_file"], values: PAGING },
-    KnownTool { name: "LS", aliases: &[], values: &[] },
-    KnownTool { name: "Glob", aliases: &[], values: &[] },
-    KnownTool { name: "RepoStructure", aliases: &["get_repo_structure"], values: &[] },
-    KnownTool { name: "RepoMap", aliases: &[], values: &[] },
-    KnownTool { name: "Run", aliases: &[], values: &[] },
+    KnownTool {
+        name: "Grep",
+        aliases: &["grep_search", "search_code"],
+        values: PAGING,
+    },
+    KnownTool {
+        name: "Read",
+        aliases: &["read_file"],
+        values: PAGING,
+    },
+    KnownTool {
+        name: "LS",
+        aliases: &[],
+        values: &[],
+    },
+    KnownTool {
+        name: "Glob",
+        aliases: &[],
+        values: &[],
+    },
+    KnownTool {
+        name: "RepoStructure",
+        aliases: &["get_repo_structure"],
+        values: &[],
+    },
+    KnownTool {
+        name: "RepoMap",
+        aliases: &[],
+        values: &[],
+    },
+    KnownTool {
+        name: "Run",
+        aliases: &[],
+        values: &[],
+    },
 ];
 
 /// Returns a tool's name without case and underscores, an alias replaced by what it stands for. The underscores of an MCP
 /// tool part its server from its own name, but two names that differ by them alone are the same to a reader.
 pub(crate) fn plain_name(name: &str) -> String {
-    let plain = |name: &str| name.chars().filter(|&c| c != '_').flat_map(char::to_lowercase).collect::<String>();
+    let plain = |name: &str| {
+        name.chars()
+            .filter(|&c| c != '_')
+            .flat_map(char::to_lowercase)
+            .collect::<String>()
+    };
     let given = plain(name);
-    let known = KNOWN_TOOLS.iter().find(|tool| tool.aliases.iter().any(|alias| plain(alias) == given));
+    let known = KNOWN_TOOLS
+        .iter()
+        .find(|tool| tool.aliases.iter().any(|alias| plain(alias) == given));
     known.map_or(given, |tool| plain(tool.name))
 }
 

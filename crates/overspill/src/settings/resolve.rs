@@ -68,16 +68,27 @@ impl Settings {
 
     /// Adds a configuration file.
     pub fn with_file(self, file: FileSettings) -> Self {
-        Settings { file: Some(file), ..self }
+        Settings {
+            file: Some(file),
+            ..self
+        }
     }
 
     /// Adds environment variables, which `variable` looks up. An empty one counts as unset.
-    pub fn with_environment(mut self, variable: impl Fn(&str) -> Option<String>) -> Result<Self, Error> {
+    pub fn with_environment(
+        mut self,
+        variable: impl Fn(&str) -> Option<String>,
+    ) -> Result<Self, Error> {
         for setting in SETTINGS {
-            let Some(name) = setting.variable else { continue };
-            let Some(text) = variable(name).filter(|text| !text.is_empty()) else { continue };
+            let Some(name) = setting.variable else {
+                continue;
+            };
+            let Some(text) = variable(name).filter(|text| !text.is_empty()) else {
+                continue;
+            };
             let value = parse(setting, &text, name)?;
-            self.environment.insert(setting.key, (value, Origin::Variable(name)));
+            self.environment
+                .insert(setting.key, (value, Origin::Variable(name)));
         }
         Ok(self)
     }
@@ -85,10 +96,14 @@ impl Settings {
     /// Adds an option of the call; `flag` is how the user named it.
     pub fn with_option(mut self, key: &str, text: &str, flag: &str) -> Result<Self, Error> {
         let Some(setting) = setting(key) else {
-            return Err(Error::new(ErrorKind::Settings, format!("unknown setting `{key}`")));
+            return Err(Error::new(
+                ErrorKind::Settings,
+                format!("unknown setting `{key}`"),
+            ));
         };
         let value = parse(setting, text, flag)?;
-        self.call.insert(setting.key, (value, Origin::Call(flag.to_owned())));
+        self.call
+            .insert(setting.key, (value, Origin::Call(flag.to_owned())));
         Ok(self)
     }
 
@@ -102,7 +117,10 @@ impl Settings {
             }
         }
         let plain = plain_name(tool);
-        if let Some(known) = KNOWN_TOOLS.iter().find(|known| plain_name(known.name) == plain) {
+        if let Some(known) = KNOWN_TOOLS
+            .iter()
+            .find(|known| plain_name(known.name) == plain)
+        {
             for (key, text) in known.values {
                 apply_text(&mut values, key, text, &Origin::BuiltInTool(known.name));
             }
@@ -111,26 +129,43 @@ impl Settings {
             apply(&mut values, &file.values(&file.default));
             apply(&mut values, &file.values(&file.top));
             apply(&mut values, &file.values(&file.summarization));
-            file.tools_matching(&plain).for_each(|written| apply(&mut values, &file.values(written)));
+            file.tools_matching(&plain)
+                .for_each(|written| apply(&mut values, &file.values(written)));
         }
         apply(&mut values, &self.environment);
         apply(&mut values, &self.call);
         let permissions = self.file.as_ref().and_then(|file| file.permissions.clone());
-        Effective { tool: tool.to_owned(), values, permissions: permissions.unwrap_or_default() }
+        Effective {
+            tool: tool.to_owned(),
+            values,
+            permissions: permissions.unwrap_or_default(),
+        }
     }
 }
 
 impl FileSettings {
     fn values(&self, written: &[Written]) -> Values {
-        let origin = |line| Origin::File { name: self.name.clone(), line };
-        written.iter().map(|written| (written.key, (written.value.clone(), origin(written.line)))).collect()
+        let origin = |line| Origin::File {
+            name: self.name.clone(),
+            line,
+        };
+        written
+            .iter()
+            .map(|written| (written.key, (written.value.clone(), origin(written.line))))
+            .collect()
     }
 
     /// Returns the sections for a tool: patterns in the order they stand, then its own name, which is the most particular.
     fn tools_matching(&self, plain: &str) -> impl Iterator<Item = &[Written]> {
         let is_pattern = |name: &str| name.contains(['*', '?']);
-        let patterns = self.tools.iter().filter(move |(name, _)| is_pattern(name) && wildcard(&plain_name(name), plain));
-        let named = self.tools.iter().filter(move |(name, _)| !is_pattern(name) && plain_name(name) == plain);
+        let patterns = self
+            .tools
+            .iter()
+            .filter(move |(name, _)| is_pattern(name) && wildcard(&plain_name(name), plain));
+        let named = self
+            .tools
+            .iter()
+            .filter(move |(name, _)| !is_pattern(name) && plain_name(name) == plain);
         patterns.chain(named).map(|(_, written)| written.as_slice())
     }
 }
@@ -141,14 +176,21 @@ fn apply(values: &mut Values, layer: &Values) {
         && let Some(preset) = PRESETS.iter().find(|preset| preset.name == name)
     {
         for (key, text) in preset.values {
-            apply_text(values, key, text, &Origin::Preset(preset.name, Box::new(origin.clone())));
+            apply_text(
+                values,
+                key,
+                text,
+                &Origin::Preset(preset.name, Box::new(origin.clone())),
+            );
         }
     }
     values.extend(layer.clone());
 }
 
 fn apply_text(values: &mut Values, key: &str, text: &str, origin: &Origin) {
-    if let Some((setting, value)) = setting(key).and_then(|setting| Some((setting, setting.kind.parse(text)?))) {
+    if let Some((setting, value)) =
+        setting(key).and_then(|setting| Some((setting, setting.kind.parse(text)?)))
+    {
         values.insert(setting.key, (value, origin.clone()));
     }
 }
@@ -156,7 +198,10 @@ fn apply_text(values: &mut Values, key: &str, text: &str, origin: &Origin) {
 fn parse(setting: &Setting, text: &str, source: &str) -> Result<Value, Error> {
     setting.kind.parse(text).ok_or_else(|| {
         let shown = text[..text.floor_char_boundary(200)].escape_debug();
-        Error::new(ErrorKind::Settings, format!("`{source}` is `{shown}`, expected {}", setting.expected()))
+        Error::new(
+            ErrorKind::Settings,
+            format!("`{source}` is `{shown}`, expected {}", setting.expected()),
+        )
     })
 }
 
@@ -175,7 +220,10 @@ impl Effective {
             let (value, origin) = self.values.get(setting.key)?;
             Some((setting, value, origin))
         };
-        SETTINGS.iter().filter(|setting| applies(setting, &self.tool)).filter_map(with_value)
+        SETTINGS
+            .iter()
+            .filter(|setting| applies(setting, &self.tool))
+            .filter_map(with_value)
     }
 
     /// Returns the limits of a preview.
@@ -184,8 +232,11 @@ impl Effective {
         let limits = self.count("max_lines").map_or(limits, |n| limits.lines(n));
         let limits = self.count("max_bytes").map_or(limits, |n| limits.bytes(n));
         let limits = self.count("max_chars").map_or(limits, |n| limits.chars(n));
-        let limits = self.count("max_tokens").map_or(limits, |n| limits.tokens(n));
-        self.count("max_line_chars").map_or(limits, |n| limits.line_chars(n))
+        let limits = self
+            .count("max_tokens")
+            .map_or(limits, |n| limits.tokens(n));
+        self.count("max_line_chars")
+            .map_or(limits, |n| limits.line_chars(n))
     }
 
     /// Returns the strategy.
@@ -205,13 +256,22 @@ impl Effective {
 
     /// Returns the store's directory.
     pub fn store_dir(&self) -> PathBuf {
-        PathBuf::from(self.values.get("store_dir").map_or_else(String::new, |(value, _)| value.to_string()))
+        PathBuf::from(
+            self.values
+                .get("store_dir")
+                .map_or_else(String::new, |(value, _)| value.to_string()),
+        )
     }
 
     /// Returns how long spills are kept.
     pub fn retention(&self) -> Retention {
-        let days = self.count("retention_days").and_then(|days| u32::try_from(days).ok());
-        Retention { days: days.unwrap_or(0), max_bytes: self.count("max_store_bytes").map(|bytes| bytes as u64) }
+        let days = self
+            .count("retention_days")
+            .and_then(|days| u32::try_from(days).ok());
+        Retention {
+            days: days.unwrap_or(0),
+            max_bytes: self.count("max_store_bytes").map(|bytes| bytes as u64),
+        }
     }
 
     /// Returns what the permissions leave the agent.
@@ -221,7 +281,9 @@ impl Effective {
 
     fn count(&self, key: &str) -> Option<usize> {
         match self.values.get(key) {
-            Some((Value::Number(number), _)) => Some(usize::try_from(*number).unwrap_or(usize::MAX)),
+            Some((Value::Number(number), _)) => {
+                Some(usize::try_from(*number).unwrap_or(usize::MAX))
+            }
             _ => None,
         }
     }
@@ -237,7 +299,9 @@ impl Effective {
 /// Tells whether a setting can be in force for a tool.
 fn applies(setting: &Setting, tool: &str) -> bool {
     match setting.scope {
-        Scope::OnlyTools(tools) => tools.iter().any(|known| plain_name(known) == plain_name(tool)),
+        Scope::OnlyTools(tools) => tools
+            .iter()
+            .any(|known| plain_name(known) == plain_name(tool)),
         _ => true,
     }
 }

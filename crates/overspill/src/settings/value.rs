@@ -56,8 +56,12 @@ impl Kind {
             Kind::Limit | Kind::SizeLimit if is_off(text) => Some(Value::Off),
             Kind::Limit => number(text).filter(|&n| n > 0).map(Value::Number),
             Kind::SizeLimit => size(text).filter(|&n| n > 0).map(Value::Number),
-            Kind::Count => number(text).filter(|&n| n <= u64::from(u32::MAX)).map(Value::Number),
-            Kind::Strategy => Strategy::parse(text).map(|strategy| Value::Text(strategy.name().to_owned())),
+            Kind::Count => number(text)
+                .filter(|&n| n <= u64::from(u32::MAX))
+                .map(Value::Number),
+            Kind::Strategy => {
+                Strategy::parse(text).map(|strategy| Value::Text(strategy.name().to_owned()))
+            }
             Kind::Preset if is_off(text) => Some(Value::Off),
             Kind::Preset => word(PRESETS.iter().any(|preset| preset.name == text)),
             Kind::Encoding => word(Encoding::parse(text).is_some()),
@@ -71,7 +75,9 @@ impl Kind {
     pub(crate) fn expected(self) -> String {
         match self {
             Kind::Limit => "a whole number from 1, or `off`".to_owned(),
-            Kind::SizeLimit => "a size in bytes from 1 such as `51200` or `50KiB`, or `off`".to_owned(),
+            Kind::SizeLimit => {
+                "a size in bytes from 1 such as `51200` or `50KiB`, or `off`".to_owned()
+            }
             Kind::Count => "a whole number from 0".to_owned(),
             Kind::Path => "a path".to_owned(),
             Kind::Text => "a word".to_owned(),
@@ -114,7 +120,10 @@ fn size(text: &str) -> Option<u64> {
     const UNITS: [(&str, u32); 4] = [("KiB", 10), ("MiB", 20), ("GiB", 30), ("B", 0)];
     let (digits, shift) = UNITS
         .into_iter()
-        .find_map(|(unit, shift)| text.strip_suffix(unit).map(|digits| (digits.trim_end(), shift)))
+        .find_map(|(unit, shift)| {
+            text.strip_suffix(unit)
+                .map(|digits| (digits.trim_end(), shift))
+        })
         .unwrap_or((text, 0));
     number(digits)?.checked_mul(1 << shift)
 }
@@ -144,7 +153,11 @@ mod tests {
             (Kind::Path, "  ", None),
         ];
         for (kind, text, expected) in cases {
-            assert_eq!(kind.parse(text).map(|value| value.to_string()).as_deref(), expected, "{kind:?} {text}");
+            assert_eq!(
+                kind.parse(text).map(|value| value.to_string()).as_deref(),
+                expected,
+                "{kind:?} {text}"
+            );
         }
     }
 }

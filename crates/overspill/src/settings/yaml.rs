@@ -38,7 +38,9 @@ pub(super) struct Trouble {
 
 /// Reads a document; `None` if it is empty.
 pub(super) fn read(text: &str) -> Result<Option<Node>, Trouble> {
-    let mut reader = Reader { parser: Parser::new_from_str(text) };
+    let mut reader = Reader {
+        parser: Parser::new_from_str(text),
+    };
     loop {
         match reader.next()? {
             (Event::StreamStart | Event::DocumentStart(_) | Event::Nothing, _) => {}
@@ -59,7 +61,10 @@ impl<'t> Reader<'t> {
     fn next(&mut self) -> Result<(Event<'t>, Span), Trouble> {
         match self.parser.next_event() {
             Some(Ok(event)) => Ok(event),
-            Some(Err(error)) => Err(Trouble { line: error.marker().line(), cause: format!("not YAML: {}", error.info()) }),
+            Some(Err(error)) => Err(Trouble {
+                line: error.marker().line(),
+                cause: format!("not YAML: {}", error.info()),
+            }),
             None => Ok((Event::StreamEnd, Span::default())),
         }
     }
@@ -83,12 +88,18 @@ impl<'t> Reader<'t> {
             Event::Scalar(text, _, 0, _) => NodeKind::Scalar(text.into_owned()),
             Event::SequenceStart(0, _) => NodeKind::Sequence(self.sequence(depth)?),
             Event::MappingStart(0, _) => NodeKind::Mapping(self.mapping(depth)?),
-            Event::Alias(_) | Event::Scalar(..) | Event::SequenceStart(..) | Event::MappingStart(..) => {
+            Event::Alias(_)
+            | Event::Scalar(..)
+            | Event::SequenceStart(..)
+            | Event::MappingStart(..) => {
                 return Err(trouble(span, "anchors and aliases are not supported"));
             }
             _ => return Err(trouble(span, "not YAML")),
         };
-        Ok(Node { line: span.start.line(), kind })
+        Ok(Node {
+            line: span.start.line(),
+            kind,
+        })
     }
 
     fn sequence(&mut self, depth: usize) -> Result<Vec<Node>, Trouble> {
@@ -106,11 +117,17 @@ impl<'t> Reader<'t> {
         loop {
             let key = match self.next()? {
                 (Event::MappingEnd, _) => return Ok(members),
-                (Event::Scalar(name, _, 0, _), span) => Key { line: span.start.line(), name: name.into_owned() },
+                (Event::Scalar(name, _, 0, _), span) => Key {
+                    line: span.start.line(),
+                    name: name.into_owned(),
+                },
                 (_, span) => return Err(trouble(span, "a key must be a word")),
             };
             if members.iter().any(|(known, _)| known.name == key.name) {
-                return Err(Trouble { line: key.line, cause: format!("`{}` stands twice", key.name) });
+                return Err(Trouble {
+                    line: key.line,
+                    cause: format!("`{}` stands twice", key.name),
+                });
             }
             let (event, span) = self.next()?;
             members.push((key, self.node(event, span, depth + 1)?));
@@ -119,5 +136,8 @@ impl<'t> Reader<'t> {
 }
 
 fn trouble(span: Span, cause: &str) -> Trouble {
-    Trouble { line: span.start.line(), cause: cause.to_owned() }
+    Trouble {
+        line: span.start.line(),
+        cause: cause.to_owned(),
+    }
 }

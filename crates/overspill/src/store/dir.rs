@@ -8,7 +8,10 @@ use rustix::io::Errno;
 
 use crate::error::{Error, io_cause};
 
-const DIRECTORY: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+const DIRECTORY: OFlags = OFlags::RDONLY
+    .union(OFlags::DIRECTORY)
+    .union(OFlags::NOFOLLOW)
+    .union(OFlags::CLOEXEC);
 const PRIVATE: Mode = Mode::RWXU;
 
 /// What to do where the directory is missing.
@@ -30,13 +33,20 @@ pub(super) fn open_store(root: &Path, dir: &Path, missing: Missing) -> Result<Ow
             return open(dir, DIRECTORY, Mode::empty()).map_err(trouble);
         };
         if missing == Missing::Create {
-            std::fs::create_dir_all(parent).map_err(|error| Error::store(&shown, io_cause(&error)))?;
+            std::fs::create_dir_all(parent)
+                .map_err(|error| Error::store(&shown, io_cause(&error)))?;
         }
         let flags = DIRECTORY.difference(OFlags::NOFOLLOW);
         let parent = openat(CWD, parent, flags, Mode::empty()).map_err(trouble)?;
         return step(&parent, Path::new(name), &shown, missing);
     }
-    let mut at = openat(CWD, root, DIRECTORY.difference(OFlags::NOFOLLOW), Mode::empty()).map_err(trouble)?;
+    let mut at = openat(
+        CWD,
+        root,
+        DIRECTORY.difference(OFlags::NOFOLLOW),
+        Mode::empty(),
+    )
+    .map_err(trouble)?;
     for component in dir.components() {
         match component {
             Component::Normal(name) => at = step(&at, Path::new(name), &shown, missing)?,
@@ -60,7 +70,8 @@ fn step(at: &OwnedFd, name: &Path, shown: &str, missing: Missing) -> Result<Owne
         }
         return step(at, name, shown, Missing::Report);
     }
-    let kind = statat(at, name, AtFlags::SYMLINK_NOFOLLOW).map(|stat| FileType::from_raw_mode(stat.st_mode));
+    let kind = statat(at, name, AtFlags::SYMLINK_NOFOLLOW)
+        .map(|stat| FileType::from_raw_mode(stat.st_mode));
     Err(match kind {
         Ok(FileType::Symlink) => Error::store(shown, "is a symbolic link, which is not followed"),
         Ok(kind) if kind != FileType::Directory => Error::store(shown, "is not a directory"),

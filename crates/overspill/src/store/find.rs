@@ -53,9 +53,14 @@ impl Store {
         if wanted == "latest" {
             found.retain(|entry| entry.id == entries[0].id);
         }
-        let Some(first) = found.first() else { return Err(self.no_spill(wanted)) };
+        let Some(first) = found.first() else {
+            return Err(self.no_spill(wanted));
+        };
         if let Some(other) = found.iter().find(|entry| entry.id != first.id) {
-            let message = format!("`{wanted}` is the start of more than one id: `{}`, `{}`", first.id, other.id);
+            let message = format!(
+                "`{wanted}` is the start of more than one id: `{}`, `{}`",
+                first.id, other.id
+            );
             return Err(Error::new(ErrorKind::NoSpill, message).with_hint("give more of the id"));
         }
         // Of an envelope's two files the text is the one to read by line.
@@ -67,7 +72,8 @@ impl Store {
     pub fn open(&self, entry: &Entry) -> Result<File, Error> {
         let dir = open_store(&self.root, &self.dir, Missing::Report)?;
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
-        let file = openat(&dir, &entry.name, flags, Mode::empty()).map_err(|errno| self.trouble(&errno.into()))?;
+        let file = openat(&dir, &entry.name, flags, Mode::empty())
+            .map_err(|errno| self.trouble(&errno.into()))?;
         Ok(File::from(file))
     }
 
@@ -89,8 +95,17 @@ impl Store {
                 && FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile
             {
                 let Saved { id, path, .. } = self.saved(&stem, format);
-                let modified = UNIX_EPOCH + Duration::from_secs(u64::try_from(stat.st_mtime).unwrap_or(0));
-                entries.push(Entry { id, tool: stem.tool, format, path, bytes: stat.st_size as u64, modified, name });
+                let modified =
+                    UNIX_EPOCH + Duration::from_secs(u64::try_from(stat.st_mtime).unwrap_or(0));
+                entries.push(Entry {
+                    id,
+                    tool: stem.tool,
+                    format,
+                    path,
+                    bytes: stat.st_size as u64,
+                    modified,
+                    name,
+                });
             }
         }
         entries.sort_by(|a, b| b.name.cmp(&a.name));
@@ -99,7 +114,9 @@ impl Store {
 
     fn is_path_of(&self, entry: &Entry, wanted: &str) -> bool {
         let path = Path::new(wanted);
-        entry.name == wanted || path == Path::new(&entry.path) || path == self.dir().join(&entry.name)
+        entry.name == wanted
+            || path == Path::new(&entry.path)
+            || path == self.dir().join(&entry.name)
     }
 
     fn no_spill(&self, wanted: &str) -> Error {
@@ -108,7 +125,13 @@ impl Store {
             days => format!("; spills are kept {days} days"),
         };
         let shown = &wanted[..wanted.floor_char_boundary(200)];
-        Error::new(ErrorKind::NoSpill, format!("no spill `{shown}` in `{}`{kept}", self.dir.to_string_lossy()))
-            .with_hint("`overspill list` shows what there is")
+        Error::new(
+            ErrorKind::NoSpill,
+            format!(
+                "no spill `{shown}` in `{}`{kept}",
+                self.dir.to_string_lossy()
+            ),
+        )
+        .with_hint("`overspill list` shows what there is")
     }
 }

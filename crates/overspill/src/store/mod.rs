@@ -20,7 +20,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::{Duration, Instant, SystemTime};
 
-use rustix::fs::{AtFlags, Mode, OFlags, RenameFlags, linkat, openat, renameat_with, statat, unlinkat};
+use rustix::fs::{
+    AtFlags, Mode, OFlags, RenameFlags, linkat, openat, renameat_with, statat, unlinkat,
+};
 use rustix::io::Errno;
 
 use self::dir::{Missing, open_store};
@@ -45,7 +47,10 @@ pub struct Retention {
 impl Default for Retention {
     /// Seven days, no limit on bytes.
     fn default() -> Self {
-        Retention { days: 7, max_bytes: None }
+        Retention {
+            days: 7,
+            max_bytes: None,
+        }
     }
 }
 
@@ -84,7 +89,12 @@ pub struct Saved {
 impl Store {
     /// Names a store; nothing is touched before the first spill. A `dir` that is not absolute is below `root`.
     pub fn new(root: &Path, dir: &Path, retention: Retention) -> Self {
-        Store { root: root.to_owned(), dir: dir.to_owned(), retention, cleaned: Mutex::new(None) }
+        Store {
+            root: root.to_owned(),
+            dir: dir.to_owned(),
+            retention,
+            cleaned: Mutex::new(None),
+        }
     }
 
     /// Returns the directory, absolute if the root is.
@@ -108,13 +118,24 @@ impl Store {
                 Ok(file) => {
                     // Held while the spill grows, so that cleaning can tell it from one whose process died.
                     drop(file.try_lock());
-                    return Ok(Spill { store: self, dir, file, stem, temporary, bytes: 0, is_named: false });
+                    return Ok(Spill {
+                        store: self,
+                        dir,
+                        file,
+                        stem,
+                        temporary,
+                        bytes: 0,
+                        is_named: false,
+                    });
                 }
                 Err(Errno::EXIST) => {}
                 Err(errno) => return Err(self.trouble(&errno.into())),
             }
         }
-        Err(Error::store(&self.dir.to_string_lossy(), "no free name for a spill"))
+        Err(Error::store(
+            &self.dir.to_string_lossy(),
+            "no free name for a spill",
+        ))
     }
 
     fn trouble(&self, error: &std::io::Error) -> Error {
@@ -122,15 +143,25 @@ impl Store {
     }
 
     fn saved(&self, stem: &Stem, format: Format) -> Saved {
-        Saved { id: stem.id.clone(), path: self.shown_path(&stem.file_name(format)) }
+        Saved {
+            id: stem.id.clone(),
+            path: self.shown_path(&stem.file_name(format)),
+        }
     }
 
     /// Returns the path of a file in the store as people and models see it.
     fn shown_path(&self, name: &str) -> String {
         let path = self.dir().join(name);
         let inside = path.strip_prefix(&self.root).unwrap_or(&path);
-        let parts: Vec<_> = inside.components().filter(|part| *part != std::path::Component::CurDir).collect();
-        parts.iter().collect::<PathBuf>().to_string_lossy().into_owned()
+        let parts: Vec<_> = inside
+            .components()
+            .filter(|part| *part != std::path::Component::CurDir)
+            .collect();
+        parts
+            .iter()
+            .collect::<PathBuf>()
+            .to_string_lossy()
+            .into_owned()
     }
 
     /// Returns a path of [`Saved`] as an absolute one, if the root is absolute.
@@ -140,7 +171,9 @@ impl Store {
 
     /// Cleans up at the first spill of a process and then at most hourly. What cannot be removed now is tried again then.
     fn clean_lazily(&self, keep: &SpillId) {
-        let Ok(mut cleaned) = self.cleaned.lock() else { return };
+        let Ok(mut cleaned) = self.cleaned.lock() else {
+            return;
+        };
         let is_due = cleaned.is_none_or(|last| last.elapsed() >= CLEAN_EVERY);
         if is_due || self.retention.max_bytes.is_some() {
             *cleaned = Some(Instant::now());
@@ -166,10 +199,20 @@ impl<'s> Spill<'s> {
     /// Appends to the spill.
     pub fn write(&mut self, bytes: &[u8]) -> Result<(), Error> {
         self.bytes += bytes.len() as u64;
-        if self.store.retention.max_bytes.is_some_and(|max| self.bytes > max) {
-            return Err(Error::new(ErrorKind::Store, "the output is larger than `max_store_bytes`"));
+        if self
+            .store
+            .retention
+            .max_bytes
+            .is_some_and(|max| self.bytes > max)
+        {
+            return Err(Error::new(
+                ErrorKind::Store,
+                "the output is larger than `max_store_bytes`",
+            ));
         }
-        self.file.write_all(bytes).map_err(|error| self.store.trouble(&error))
+        self.file
+            .write_all(bytes)
+            .map_err(|error| self.store.trouble(&error))
     }
 
     /// Gives the spill its final name. Old spills may be cleaned up.
@@ -181,11 +224,16 @@ impl<'s> Spill<'s> {
                     self.store.clean_lazily(&self.stem.id);
                     return Ok(self.store.saved(&self.stem, format));
                 }
-                Err(Errno::EXIST) => self.stem = Stem::new(&self.stem.tool, SystemTime::now(), random()),
+                Err(Errno::EXIST) => {
+                    self.stem = Stem::new(&self.stem.tool, SystemTime::now(), random())
+                }
                 Err(errno) => return Err(self.store.trouble(&errno.into())),
             }
         }
-        Err(Error::store(&self.store.dir.to_string_lossy(), "no free name for a spill"))
+        Err(Error::store(
+            &self.store.dir.to_string_lossy(),
+            "no free name for a spill",
+        ))
     }
 
     /// Starts another file that shares this one's id, for the text of an envelope.
@@ -195,7 +243,15 @@ impl<'s> Spill<'s> {
         let temporary = format!("{}2.tmp", self.temporary.trim_end_matches(".tmp"));
         let file = create(&dir, &temporary).map_err(|errno| store.trouble(&errno.into()))?;
         drop(file.try_lock());
-        Ok(Spill { store, dir, file, stem: self.stem.clone(), temporary, bytes: 0, is_named: false })
+        Ok(Spill {
+            store,
+            dir,
+            file,
+            stem: self.stem.clone(),
+            temporary,
+            bytes: 0,
+            is_named: false,
+        })
     }
 }
 
@@ -230,9 +286,14 @@ fn ignore_in_git(dir: &OwnedFd) {
         return;
     }
     let is_ours = rustix::fs::Dir::read_from(dir).is_ok_and(|entries| {
-        entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).all(|name| {
-            matches!(name.as_str(), "." | "..") || Stem::parse(&name).is_some() || Stem::is_temporary(&name)
-        })
+        entries
+            .flatten()
+            .map(|entry| entry.file_name().to_string_lossy().into_owned())
+            .all(|name| {
+                matches!(name.as_str(), "." | "..")
+                    || Stem::parse(&name).is_some()
+                    || Stem::is_temporary(&name)
+            })
     });
     if is_ours && let Ok(mut file) = create(dir, ".gitignore") {
         drop(file.write_all(b"*\n"));

@@ -50,7 +50,9 @@ impl Store {
 
 /// Removes what is due, but for the spill `keep`.
 pub(super) fn prune(store: &Store, keep: Option<&SpillId>, mode: Mode) -> Result<Pruned, Error> {
-    let Some(dir) = store.open_existing()? else { return Ok(Pruned::default()) };
+    let Some(dir) = store.open_existing()? else {
+        return Ok(Pruned::default());
+    };
     let mut entries = store.entries(&dir)?;
     entries.reverse();
     let mut pruned = Pruned::default();
@@ -83,10 +85,17 @@ fn due(entries: Vec<Entry>, retention: Retention, keep: Option<&SpillId>) -> Vec
 
 /// Removes unfinished spills that no living process holds.
 fn prune_temporaries(dir: &OwnedFd, mode: Mode, pruned: &mut Pruned) {
-    let Ok(files) = Dir::read_from(dir) else { return };
+    let Ok(files) = Dir::read_from(dir) else {
+        return;
+    };
     for file in files.flatten() {
         let name = file.file_name().to_string_lossy().into_owned();
-        let Some(bytes) = Stem::is_temporary(&name).then(|| orphan(dir, &name)).flatten() else { continue };
+        let Some(bytes) = Stem::is_temporary(&name)
+            .then(|| orphan(dir, &name))
+            .flatten()
+        else {
+            continue;
+        };
         if mode == Mode::DryRun || unlinkat(dir, &name, AtFlags::empty()).is_ok() {
             pruned.temporaries += 1;
             pruned.bytes += bytes;

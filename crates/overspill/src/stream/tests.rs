@@ -3,9 +3,9 @@ use proptest::prelude::*;
 use proptest::strategy::Strategy as _;
 
 use super::*;
-use crate::strategy::Strategy;
 use crate::cut::{Cut, cut};
 use crate::notice::Lang;
+use crate::strategy::Strategy;
 
 fn stream(bytes: &[u8], size: usize, limits: &Limits, strategy: Strategy) -> Streamed {
     let mut stream = Stream::new(limits, strategy);
@@ -16,14 +16,21 @@ fn stream(bytes: &[u8], size: usize, limits: &Limits, strategy: Strategy) -> Str
 /// Small limits, so that a few kilobytes are far more than is kept.
 fn limits() -> impl proptest::strategy::Strategy<Value = Limits> {
     let maybe = |max: usize| prop::option::of(1..max);
-    (maybe(20), maybe(150), maybe(100), prop::option::weighted(0.2, 1..20usize), maybe(40)).prop_map(|(lines, bytes, chars, tokens, line_chars)| {
-        let limits = Limits::none();
-        let limits = lines.map_or(limits, |n| limits.lines(n));
-        let limits = bytes.map_or(limits, |n| limits.bytes(n));
-        let limits = chars.map_or(limits, |n| limits.chars(n));
-        let limits = tokens.map_or(limits, |n| limits.tokens(n));
-        line_chars.map_or(limits, |n| limits.line_chars(n))
-    })
+    (
+        maybe(20),
+        maybe(150),
+        maybe(100),
+        prop::option::weighted(0.2, 1..20usize),
+        maybe(40),
+    )
+        .prop_map(|(lines, bytes, chars, tokens, line_chars)| {
+            let limits = Limits::none();
+            let limits = lines.map_or(limits, |n| limits.lines(n));
+            let limits = bytes.map_or(limits, |n| limits.bytes(n));
+            let limits = chars.map_or(limits, |n| limits.chars(n));
+            let limits = tokens.map_or(limits, |n| limits.tokens(n));
+            line_chars.map_or(limits, |n| limits.line_chars(n))
+        })
 }
 
 fn pieces() -> impl proptest::strategy::Strategy<Value = Vec<Vec<u8>>> {
@@ -89,14 +96,31 @@ proptest! {
 fn binary_output_is_one_line_that_says_so() {
     let mut bytes = b"\x7fELF\0\0".to_vec();
     bytes.resize(100_000, 7);
-    let Streamed::Part(preview) = stream(&bytes, 4096, &Limits::default(), Strategy::HeadTail) else { panic!() };
-    assert_eq!(preview.text(Lang::En), "binary output, 100000 bytes, not shown");
-    assert_eq!(preview.removed(), Removed { count: 100_000, unit: Unit::Bytes });
+    let Streamed::Part(preview) = stream(&bytes, 4096, &Limits::default(), Strategy::HeadTail)
+    else {
+        panic!()
+    };
+    assert_eq!(
+        preview.text(Lang::En),
+        "binary output, 100000 bytes, not shown"
+    );
+    assert_eq!(
+        preview.removed(),
+        Removed {
+            count: 100_000,
+            unit: Unit::Bytes
+        }
+    );
 
-    let Streamed::Part(preview) = stream(&bytes, 4096, &Limits::none().bytes(6), Strategy::Head) else { panic!() };
+    let Streamed::Part(preview) = stream(&bytes, 4096, &Limits::none().bytes(6), Strategy::Head)
+    else {
+        panic!()
+    };
     assert_eq!(preview.text(Lang::En), "binary");
 
-    let Streamed::Whole(whole) = stream(&bytes[..6], 1, &Limits::default(), Strategy::Head) else { panic!() };
+    let Streamed::Whole(whole) = stream(&bytes[..6], 1, &Limits::default(), Strategy::Head) else {
+        panic!()
+    };
     assert_eq!(whole, &bytes[..6]);
 }
 
@@ -107,7 +131,9 @@ fn memory_is_bounded_by_the_limits() {
         for n in 0..20_000 {
             stream.push(format!("{n} {}\n", "x".repeat(n % 500)).as_bytes());
         }
-        let kept = stream.keeper.head.capacity() + stream.keeper.tail.capacity() + stream.keeper.clips.capacity() * 8;
+        let kept = stream.keeper.head.capacity()
+            + stream.keeper.tail.capacity()
+            + stream.keeper.clips.capacity() * 8;
         assert!(kept < 1 << 20, "{strategy}: {kept}");
     }
 }

@@ -62,7 +62,10 @@ proptest! {
 fn no_token_is_longer_than_the_bound() {
     for encoding in Encoding::ALL {
         let vocabulary = encoding.vocabulary().unwrap();
-        let longest = (0..200_000).filter_map(|token| vocabulary.decode_bytes(&[token]).ok()).map(|bytes| bytes.len()).max();
+        let longest = (0..200_000)
+            .filter_map(|token| vocabulary.decode_bytes(&[token]).ok())
+            .map(|bytes| bytes.len())
+            .max();
         assert_eq!(longest, Some(MAX_TOKEN_BYTES), "{encoding:?}");
     }
 }
