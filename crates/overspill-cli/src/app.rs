@@ -34,7 +34,7 @@ impl App {
             works_in_root: Path::new(".").canonicalize().is_ok_and(|here| here == root),
             root,
             settings,
-            program: config::program(),
+            program: program(matches),
             tool: matches.get_one::<String>("tool").cloned(),
             has_task_tool: matches.get_flag("task-tool"),
             spills: !matches.get_flag("no-spill"),
@@ -94,6 +94,37 @@ pub(crate) fn deepest(matches: &ArgMatches) -> &ArgMatches {
     matches
         .subcommand()
         .map_or(matches, |(_, matches)| deepest(matches))
+}
+
+/// Returns how this program is called so that it finds the same store: its name and the flags that lead there.
+fn program(matches: &ArgMatches) -> String {
+    let path = |name: &str| {
+        matches
+            .get_one::<PathBuf>(name)
+            .map(|path| path.to_string_lossy().into_owned())
+    };
+    let flags = [
+        ("root", path("root")),
+        ("config", path("config")),
+        ("store-dir", matches.get_one::<String>("store_dir").cloned()),
+    ];
+    let given = flags
+        .into_iter()
+        .filter_map(|(flag, value)| Some(format!(" --{flag} {}", quoted(&value?))));
+    config::program() + &given.collect::<String>()
+}
+
+/// Quotes a word for a shell where it needs it.
+fn quoted(word: &str) -> String {
+    let is_plain = !word.is_empty()
+        && word
+            .chars()
+            .all(|c| c.is_alphanumeric() || "/._-+:@%=,".contains(c));
+    if is_plain {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
 }
 
 /// Puts the flags that are settings over the others.

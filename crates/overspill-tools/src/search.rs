@@ -52,6 +52,7 @@ pub fn search(
 ) -> io::Result<u64> {
     let matcher = RegexMatcherBuilder::new()
         .case_insensitive(!options.case_sensitive)
+        .multi_line(true)
         .crlf(true)
         .build(pattern)
         .map_err(|error| {
@@ -166,16 +167,15 @@ mod tests {
                 "7: error"
             ]
         );
+        let exact = Options {
+            case_sensitive: true,
+            ..Options::default()
+        };
+        assert_eq!(found(text, "^error$", exact), ["7: error"]);
+        let text = "a\r\nab\r\nb\n";
         assert_eq!(
-            found(
-                text,
-                "^error$",
-                Options {
-                    case_sensitive: true,
-                    ..Options::default()
-                }
-            ),
-            ["7: error"]
+            found(text, "^A$|B$", Options::default()),
+            ["1: a\r", "2: ab\r", "3: b"]
         );
     }
 

@@ -345,13 +345,14 @@ impl<'p> Sink<'p> {
         }
         self.stream.settle();
         let policy = self.policy;
-        let strategy = match (
-            self.stream.exceeded(&policy.limits),
-            self.stream.exceeded(&policy.guarded_limits()),
-        ) {
-            (None, None) => return Bounded::Whole(self.stream.into_whole()),
-            (Some(_), _) => policy.strategy,
-            (None, Some(_)) => Strategy::HeadTail,
+        let strategy = if self.stream.exceeded(&policy.limits).is_some() {
+            policy.strategy
+        } else if policy.max_result_chars.is_some()
+            && self.stream.exceeded(&policy.guarded_limits()).is_some()
+        {
+            Strategy::HeadTail
+        } else {
+            return Bounded::Whole(self.stream.into_whole());
         };
         let kept = self.saving.settle(policy);
         let hint = kept.hint(policy, outcome);

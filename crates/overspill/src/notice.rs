@@ -99,6 +99,11 @@ pub(crate) enum Message {
     Complete,
     Failed,
     BackgroundLeft,
+    Place,
+    PlaceAndNext,
+    NoSuchLines,
+    NoMatch,
+    MoreMatches,
 }
 
 impl Message {
@@ -167,6 +172,23 @@ impl Message {
                 "完整输出：{m} 行，{n} 字节。",
             ),
             Message::Failed => ("The command exited with code {n}.", "命令以代码 {n} 退出。"),
+            Message::Place => (
+                "[lines {from}-{to} of {all}]",
+                "[第 {from}-{to} 行，共 {all} 行]",
+            ),
+            Message::PlaceAndNext => (
+                "[lines {from}-{to} of {all}; next: {program} show {id} --offset {next}]",
+                "[第 {from}-{to} 行，共 {all} 行；继续：{program} show {id} --offset {next}]",
+            ),
+            Message::NoSuchLines => (
+                "[no such lines: {id} has {all}]",
+                "[没有这些行：{id} 共 {all} 行]",
+            ),
+            Message::NoMatch => ("[no match in {id}]", "[{id} 中没有匹配]"),
+            Message::MoreMatches => (
+                "[{n} matches in all; narrow the pattern to see the others]",
+                "[共 {n} 处匹配；请缩小模式以查看其余部分]",
+            ),
             Message::BackgroundLeft => (
                 "A background process still holds the output; what it writes from here on is not in it.",
                 "仍有后台进程占用输出；其后续内容不在此结果中。",
@@ -225,7 +247,7 @@ pub fn marker(gap: &Gap, lang: Lang) -> Cow<'static, str> {
 }
 
 /// Returns the line that stands for a binary output.
-pub(crate) fn binary(bytes: u64, lang: Lang) -> String {
+pub fn binary(bytes: u64, lang: Lang) -> String {
     Message::Binary.say(lang, &[("n", &bytes.to_string())])
 }
 
@@ -248,6 +270,56 @@ pub fn command_failed(code: i32, lang: Lang) -> String {
 /// Returns the line for an output that a background process still holds.
 pub fn background_left(lang: Lang) -> String {
     Message::BackgroundLeft.say(lang, &[])
+}
+
+/// Which lines of a spill are shown, and how to go on.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Place<'a> {
+    /// The spill's id.
+    pub id: &'a str,
+    /// The first line shown, from 1.
+    pub from: u64,
+    /// The last line shown.
+    pub to: u64,
+    /// How many lines there are.
+    pub all: u64,
+    /// How the overspill program is called.
+    pub program: &'a str,
+}
+
+/// Returns the line that says which lines of a spill are shown.
+pub fn place(place: &Place<'_>, lang: Lang) -> String {
+    let [from, to, all, next] =
+        [place.from, place.to, place.all, place.to + 1].map(|n| n.to_string());
+    let message = if place.to < place.all {
+        Message::PlaceAndNext
+    } else {
+        Message::Place
+    };
+    let values = [
+        ("from", &*from),
+        ("to", &to),
+        ("all", &all),
+        ("next", &next),
+        ("id", place.id),
+        ("program", place.program),
+    ];
+    message.say(lang, &values)
+}
+
+/// Returns the line for a page beyond the end of a spill.
+pub fn no_such_lines(id: &str, all: u64, lang: Lang) -> String {
+    Message::NoSuchLines.say(lang, &[("id", id), ("all", &all.to_string())])
+}
+
+/// Returns the line for a search of a spill that found nothing.
+pub fn no_match(id: &str, lang: Lang) -> String {
+    Message::NoMatch.say(lang, &[("id", id)])
+}
+
+/// Returns the line for a search whose matches are not all shown.
+pub fn more_matches(matches: u64, lang: Lang) -> String {
+    Message::MoreMatches.say(lang, &[("n", &matches.to_string())])
 }
 
 /// Returns what the agent is told: how the call went, where the whole is, and how to get at it.
@@ -328,7 +400,7 @@ fn unit(unit: Unit, lang: Lang) -> &'static str {
 mod tests {
     use super::*;
 
-    const ALL: [Message; 19] = [
+    const ALL: [Message; 24] = [
         Message::Removed,
         Message::GapSize,
         Message::GapLines,
@@ -348,6 +420,11 @@ mod tests {
         Message::Complete,
         Message::Failed,
         Message::BackgroundLeft,
+        Message::Place,
+        Message::PlaceAndNext,
+        Message::NoSuchLines,
+        Message::NoMatch,
+        Message::MoreMatches,
     ];
 
     fn names(template: &str) -> Vec<&str> {

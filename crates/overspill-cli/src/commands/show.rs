@@ -4,7 +4,11 @@
 use std::process::ExitCode;
 
 use anyhow::Context as _;
-use overspill::{Cut, Entry, Lang, Limits, Store, Strategy, Stream, Streamed, cut, decode, guard};
+use overspill::notice::{self, Place};
+use overspill::settings::Effective;
+use overspill::{
+    Cut, Entry, Lang, Store, Strategy, Stream, Streamed, Terminal, cut, decode, guard, is_binary,
+};
 use overspill_tools::page::{self, Page, Range};
 use overspill_tools::search::{self, Found};
 
@@ -19,32 +23,25 @@ pub(crate) fn run(app: &App, args: &ShowArgs) -> anyhow::Result<ExitCode> {
     let store = app.store(&effective);
     let entry = store.find(&args.spill)?;
     let shown = match &args.grep {
-        Some(pattern) => grep(
-            &store,
-            &entry,
-            args,
-            pattern,
-            &effective.limits(),
-            effective.lang(),
-        )?,
-        None => page(app, &store, &entry, args, &effective.limits())?,
+        Some(pattern) => grep(&store, &entry, args, pattern, &effective)?,
+        None => page(app, &store, &entry, args, &effective)?,
     };
     let message = match effective.max_result_chars() {
         Some(max) => guard(&shown.text, max, effective.lang()).into_owned(),
         None => shown.text,
     };
     output::print_line(&message)?;
-    Ok(if shown.found {
+    Ok(if shown.is_something {
         ExitCode::SUCCESS
     } else {
         ExitCode::from(exit::ANSWER)
     })
 }
 
-/// What is printed, and whether there was anything.
+/// What is printed, and whether it is what was asked for.
 struct Shown {
     text: String,
-    found: bool,
+    is_something: bool,
 }
 
 fn page(
@@ -52,42 +49,50 @@ fn page(
     store: &Store,
     entry: &Entry,
     args: &ShowArgs,
-    limits: &Limits,
+    effective: &Effective,
 ) -> anyhow::Result<Shown> {
-    let wanted = args
-        .limit
-        .unwrap_or(u64::MAX)
-        .min(limits.max_lines().map_or(u64::MAX, |max| max as u64));
+    let (limits, lang) = (effective.limits(), effective.lang());
+    let most_lines = limits.max_lines().map_or(u64::MAX, |max| max as u64);
+    let wanted = args.limit.unwrap_or(u64::MAX).min(most_lines);
     let (range, strategy) = match args.tail {
         Some(count) => (Range::Last(count.min(wanted)), Strategy::Tail),
         None => (
             Range::From {
-                first: args.offset.unwrap_or(1).max(1),
+                first: args.offset.unwrap_or(1),
                 limit: wanted,
             },
             Strategy::Head,
         ),
     };
-    let most = limits.reach_bytes().saturating_mul(2).saturating_add(1024);
-    let page =
-        page::read(store.open(entry)?, range, most).with_context(|| format!("`{}`", entry.path))?;
-    let text = decode(&page.bytes);
-    let (body, lines) = match cut(&text, limits, strategy) {
-        Cut::Whole(text) => (
-            text.strip_suffix('\n').unwrap_or(text).to_owned(),
-            text.lines().count() as u64,
-        ),
-        Cut::Part(preview) => (preview.text(Lang::En).into_owned(), preview.kept().lines),
-    };
+    // Twice what can be shown, so that a line at the edge is known to be too long by itself or not.
+    let most_bytes = limits.reach_bytes().saturating_mul(2).saturating_add(1024);
+    let file = store.open(entry)?;
+    let page = page::read(file, range, most_bytes).with_context(|| format!("`{}`", entry.path))?;
     if page.bytes.is_empty() {
+        let text = notice::no_such_lines(entry.id.as_str(), page.total_lines, lang);
         return Ok(Shown {
-            text: format!("[no such lines: {} has {}]", entry.id, page.total_lines),
-            found: page.total_lines == 0,
+            text,
+            is_something: page.total_lines == 0,
         });
     }
+    if is_binary(&page.bytes) {
+        return Ok(Shown {
+            text: notice::binary(entry.bytes, lang),
+            is_something: true,
+        });
+    }
+    let plain = without_control_codes(&page.bytes);
+    let text = decode(&plain);
+    let (body, lines) = match cut(&text, &limits, strategy) {
+        Cut::Whole(text) => {
+            let body = text.strip_suffix('\n').unwrap_or(text);
+            (body.to_owned(), body.split('\n').count() as u64)
+        }
+        Cut::Part(preview) => (preview.text(lang).into_owned(), preview.kept().lines),
+    };
     Ok(Shown {
-        text: with_place(app, entry, &page, &body, lines, strategy),
-        found: true,
+        text: with_place(app, entry, &page, &body, lines, strategy, lang),
+        is_something: true,
     })
 }
 
@@ -99,29 +104,25 @@ fn with_place(
     body: &str,
     lines: u64,
     strategy: Strategy,
+    lang: Lang,
 ) -> String {
-    let first = match strategy {
-        Strategy::Tail => page.total_lines + 1 - lines.min(page.total_lines),
+    let all = page.total_lines;
+    let from = match strategy {
+        Strategy::Tail => all + 1 - lines.min(all),
         _ => page.first_line,
     };
-    let last = (first + lines.max(1) - 1).min(page.total_lines);
-    if first == 1 && last == page.total_lines {
+    let to = (from + lines.max(1) - 1).min(all);
+    if from == 1 && to == all {
         return body.to_owned();
     }
-    let next = if last < page.total_lines {
-        format!(
-            "; next: {} show {} --offset {}",
-            app.program,
-            entry.id,
-            last + 1
-        )
-    } else {
-        String::new()
+    let place = Place {
+        id: entry.id.as_str(),
+        from,
+        to,
+        all,
+        program: &app.program,
     };
-    format!(
-        "{body}\n\n[lines {first}-{last} of {}{next}]",
-        page.total_lines
-    )
+    format!("{body}\n\n{}", notice::place(&place, lang))
 }
 
 fn grep(
@@ -129,10 +130,10 @@ fn grep(
     entry: &Entry,
     args: &ShowArgs,
     pattern: &str,
-    limits: &Limits,
-    lang: Lang,
+    effective: &Effective,
 ) -> anyhow::Result<Shown> {
-    let mut stream = Stream::new(limits, Strategy::Head);
+    let lang = effective.lang();
+    let mut stream = Stream::new(&effective.limits(), Strategy::Head);
     let options = search::Options {
         case_sensitive: args.case_sensitive,
         context: args.context,
@@ -144,29 +145,35 @@ fn grep(
     });
     let matches = match searched {
         Err(error) if error.kind() == std::io::ErrorKind::InvalidInput => {
-            return Err(usage_error(format!(
-                "pattern `{}`: {error}",
-                &pattern[..pattern.floor_char_boundary(200)]
-            )));
+            let shown = &pattern[..pattern.floor_char_boundary(200)];
+            return Err(usage_error(format!("pattern `{shown}`: {error}")));
         }
         searched => searched.with_context(|| format!("`{}`", entry.path))?,
     };
     let text = match stream.finish() {
-        Streamed::Whole(_) if matches == 0 => format!("[no match in {}]", entry.id),
+        Streamed::Whole(_) if matches == 0 => notice::no_match(entry.id.as_str(), lang),
         Streamed::Whole(bytes) => decode(&bytes).trim_end_matches('\n').to_owned(),
-        Streamed::Part(preview) => {
-            let shown = preview.text(lang);
-            format!("{shown}\n\n[{matches} matches in all; narrow the pattern to see the others]")
-        }
+        Streamed::Part(preview) => format!(
+            "{}\n\n{}",
+            preview.text(lang),
+            notice::more_matches(matches, lang)
+        ),
     };
     Ok(Shown {
         text,
-        found: matches > 0,
+        is_something: matches > 0,
     })
 }
 
 fn push(stream: &mut Stream, prefix: &str, line: &[u8]) {
     stream.push(prefix.as_bytes());
-    stream.push(line);
+    stream.push(&without_control_codes(line));
     stream.push(b"\n");
+}
+
+fn without_control_codes(bytes: &[u8]) -> Vec<u8> {
+    let (mut terminal, mut plain) = (Terminal::default(), Vec::new());
+    terminal.push(bytes, &mut plain);
+    terminal.finish(&mut plain);
+    plain
 }
