@@ -213,12 +213,7 @@ pub(crate) fn command() -> clap::Command {
                 .long(setting.flag())
                 .value_name(value_name(setting.key))
                 .allow_hyphen_values(true)
-                .help(format!(
-                    "{}: {} [default: {}]",
-                    sentence(setting.doc),
-                    setting.expected(),
-                    setting.default
-                ))
+                .help(format!("{} [default: {}]", setting.help(), setting.default))
                 .global(true)
                 .help_heading(SETTINGS_HEADING)
                 .hide_short_help(!is_common(setting.key))
@@ -270,11 +265,4 @@ fn value_name(key: &str) -> &'static str {
         "store_dir" => "DIR",
         _ => "N",
     }
-}
-
-fn sentence(text: &str) -> String {
-    let mut chars = text.chars();
-    chars.next().map_or_else(String::new, |first| {
-        first.to_uppercase().chain(chars).collect()
-    })
 }

@@ -5,8 +5,8 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
-use overspill::Settings;
 use overspill::settings::{FileSettings, SETTINGS};
+use overspill::{Settings, io_cause};
 
 use crate::exit::usage_error;
 
@@ -51,17 +51,15 @@ pub(crate) fn read(path: &Path, root: &Path) -> anyhow::Result<FileSettings> {
         .display()
         .to_string();
     let trouble = |cause: &str| usage_error(format!("configuration file `{shown}`: {cause}"));
-    let metadata =
-        std::fs::metadata(path).map_err(|error| trouble(&crate::output::io_cause(&error)))?;
+    let metadata = std::fs::metadata(path).map_err(|error| trouble(&io_cause(&error)))?;
     if !metadata.is_file() {
         return Err(trouble("is not a file"));
     }
     let mut text = Vec::new();
-    let file =
-        std::fs::File::open(path).map_err(|error| trouble(&crate::output::io_cause(&error)))?;
+    let file = std::fs::File::open(path).map_err(|error| trouble(&io_cause(&error)))?;
     file.take(FILE_BYTES + 1)
         .read_to_end(&mut text)
-        .map_err(|error| trouble(&crate::output::io_cause(&error)))?;
+        .map_err(|error| trouble(&io_cause(&error)))?;
     if text.len() as u64 > FILE_BYTES {
         return Err(trouble("is larger than 1 MiB"));
     }
@@ -87,13 +85,9 @@ pub(crate) fn unknown_variables() -> Vec<String> {
 /// Returns the working directory or the chosen root, without symbolic links.
 pub(crate) fn root(chosen: Option<&Path>) -> anyhow::Result<PathBuf> {
     let path = chosen.unwrap_or(Path::new("."));
-    let root = path.canonicalize().map_err(|error| {
-        usage_error(format!(
-            "root `{}`: {}",
-            path.display(),
-            crate::output::io_cause(&error)
-        ))
-    })?;
+    let root = path
+        .canonicalize()
+        .map_err(|error| usage_error(format!("root `{}`: {}", path.display(), io_cause(&error))))?;
     if !root.is_dir() {
         return Err(usage_error(format!(
             "root `{}`: is not a directory",

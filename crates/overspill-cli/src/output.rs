@@ -91,13 +91,3 @@ fn of_cut(cut: &Truncated, lang: Lang) -> Envelope {
         .insert("preview".to_owned(), Value::String(cut.preview.clone()));
     envelope
 }
-
-/// Words an I/O error in lower case, without its number.
-pub(crate) fn io_cause(error: &io::Error) -> String {
-    let text = error.to_string();
-    let plain = text.split(" (os error").next().unwrap_or(&text);
-    let mut chars = plain.chars();
-    chars.next().map_or_else(String::new, |first| {
-        first.to_lowercase().chain(chars).collect()
-    })
-}

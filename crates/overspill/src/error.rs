@@ -61,8 +61,13 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
-/// Words an I/O error without the `(os error 28)` that tells nobody anything.
-pub(crate) fn io_cause(error: &std::io::Error) -> String {
+/// Words an I/O error in lower case, without the `(os error 28)` that tells nobody anything.
+///
+/// ```
+/// let error = std::io::Error::from_raw_os_error(28);
+/// assert_eq!(overspill::io_cause(&error), "no space left on device");
+/// ```
+pub fn io_cause(error: &std::io::Error) -> String {
     let text = error.to_string();
     let plain = text.split(" (os error").next().unwrap_or(&text);
     let mut chars = plain.chars();

@@ -26,7 +26,7 @@ mod tokens;
 pub use bound::{Bounded, Keeping, Paths, Policy, Sink, Truncated, Truncation, bound};
 pub use cut::{Cut, Gap, GapStyle, Part, Preview, cut};
 pub use envelope::{Code, Envelope, Failure, Status};
-pub use error::{Error, ErrorKind};
+pub use error::{Error, ErrorKind, io_cause};
 pub use guard::guard;
 pub use hint::{Action, Reach, Rule};
 pub use limits::{CEILING_BYTES, Limits, Removed, Size, Unit};

@@ -79,7 +79,7 @@ impl Stream {
         match &mut self.clipper {
             None => self.keeper.push(chunk),
             Some(clipper) => clipper.push(chunk, &mut |bytes, is_dots| {
-                self.keeper.push_clipped(bytes, is_dots)
+                self.keeper.push_clipped(bytes, is_dots);
             }),
         }
     }

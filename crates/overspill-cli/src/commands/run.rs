@@ -9,7 +9,7 @@ use std::os::unix::process::ExitStatusExt as _;
 use std::process::{Child, ExitCode, ExitStatus};
 use std::time::{Duration, Instant};
 
-use overspill::{Outcome, Sink, notice};
+use overspill::{Outcome, Sink, io_cause, notice};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde_json::json;
 
@@ -121,7 +121,7 @@ fn cannot_run(args: &RunArgs, error: &io::Error) -> ExitCode {
     drop(writeln!(
         io::stderr().lock(),
         "overspill: `{program}`: {}",
-        output::io_cause(error)
+        io_cause(error)
     ));
     match error.kind() {
         io::ErrorKind::NotFound => ExitCode::from(NOT_FOUND),

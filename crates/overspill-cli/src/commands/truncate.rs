@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::Instant;
 
-use overspill::{Envelope, Outcome, Policy, Sink};
+use overspill::{Envelope, Outcome, Policy, Sink, io_cause};
 use serde_json::{Value, json};
 
 use crate::app::App;
@@ -116,7 +116,7 @@ fn pour<'p>(
             Ok(0) => return Ok(sink),
             Ok(len) => sink.push(&chunk[..len]),
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(usage_error(format!("input: {}", output::io_cause(&error)))),
+            Err(error) => return Err(usage_error(format!("input: {}", io_cause(&error)))),
         }
         progress.update(sink.bytes());
     }
@@ -124,10 +124,10 @@ fn pour<'p>(
 
 fn open(path: &Path) -> anyhow::Result<File> {
     let trouble = |cause: &str| usage_error(format!("`{}`: {cause}", path.display()));
-    let file = File::open(path).map_err(|error| trouble(&output::io_cause(&error)))?;
+    let file = File::open(path).map_err(|error| trouble(&io_cause(&error)))?;
     let metadata = file
         .metadata()
-        .map_err(|error| trouble(&output::io_cause(&error)))?;
+        .map_err(|error| trouble(&io_cause(&error)))?;
     if metadata.is_dir() {
         return Err(trouble("is a directory, expected a file"));
     }

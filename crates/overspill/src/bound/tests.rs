@@ -1,7 +1,6 @@
 use std::path::Path;
 
 use proptest::prelude::*;
-use proptest::strategy::Strategy as _;
 
 use super::*;
 use crate::notice::NOTICE_BYTES;

@@ -102,19 +102,11 @@ fn of_scope(fits: impl Fn(Scope) -> bool) -> impl Iterator<Item = &'static Setti
 fn line(setting: &Setting, indent: &str, values: &[(&str, &str)]) -> String {
     let own = values.iter().find(|(key, _)| *key == setting.key);
     let (mark, value) = own.map_or(("# ", setting.default), |(_, value)| ("", value));
-    let expected = setting.expected();
     format!(
-        "{indent}# {}: {expected}.\n{indent}{mark}{}: {value}\n",
-        sentence(setting.doc),
+        "{indent}# {}.\n{indent}{mark}{}: {value}\n",
+        setting.help(),
         setting.key
     )
-}
-
-fn sentence(text: &str) -> String {
-    let mut chars = text.chars();
-    chars.next().map_or_else(String::new, |first| {
-        first.to_uppercase().chain(chars).collect()
-    })
 }
 
 /// Returns the reference of settings, presets and tools, in Markdown.

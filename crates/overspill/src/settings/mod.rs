@@ -58,6 +58,17 @@ impl Setting {
         self.key.replace('_', "-")
     }
 
+    /// Returns what it does and what values it takes, as a sentence without its full stop.
+    pub fn help(&self) -> String {
+        let mut doc = self.doc.chars();
+        let start = doc.next().map(char::to_uppercase).into_iter().flatten();
+        format!(
+            "{}: {}",
+            start.chain(doc).collect::<String>(),
+            self.expected()
+        )
+    }
+
     /// Returns what values it takes, in words.
     pub fn expected(&self) -> String {
         self.kind.expected()

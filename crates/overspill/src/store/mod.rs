@@ -225,7 +225,7 @@ impl<'s> Spill<'s> {
                     return Ok(self.store.saved(&self.stem, format));
                 }
                 Err(Errno::EXIST) => {
-                    self.stem = Stem::new(&self.stem.tool, SystemTime::now(), random())
+                    self.stem = Stem::new(&self.stem.tool, SystemTime::now(), random());
                 }
                 Err(errno) => return Err(self.store.trouble(&errno.into())),
             }
