@@ -9,7 +9,7 @@ use std::error::Error;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-use overspill::{Cut, Encoding, Lang, Limits, Strategy, Stream, Streamed, cut};
+use overspill::{Cut, Encoding, Lang, Limits, Strategy, Stream, Streamed, cut, decode};
 
 const MAX_TOKENS: usize = 25_000;
 
@@ -71,7 +71,7 @@ fn measure_tokens(text: &str, strategy: Strategy) {
 fn preview(text: &str, limits: &Limits, strategy: Strategy) -> String {
     match cut(text, limits, strategy) {
         Cut::Part(preview) => preview.text(Lang::En).into_owned(),
-        Cut::Whole(_) => panic!("the text is within its limits, so nothing is cut"),
+        Cut::Whole(text) => text.to_owned(),
     }
 }
 
@@ -82,7 +82,7 @@ fn streamed(text: &str, limits: &Limits, strategy: Strategy) -> String {
         .for_each(|chunk| stream.push(chunk));
     match stream.finish() {
         Streamed::Part(preview) => preview.text(Lang::En).into_owned(),
-        Streamed::Whole(_) => panic!("the text is within its limits, so nothing is cut"),
+        Streamed::Whole(bytes) => decode(&bytes).into_owned(),
     }
 }
 

@@ -51,7 +51,6 @@ pub struct Stream {
 impl Stream {
     /// Starts a stream that is cut to `limits` by `strategy`.
     pub fn new(limits: &Limits, strategy: Strategy) -> Self {
-        let counts_chars = limits.max_chars().is_some() || limits.max_line_chars().is_some();
         Stream {
             limits: *limits,
             strategy,
@@ -59,7 +58,7 @@ impl Stream {
             unshown: 0,
             newlines: 0,
             ends_in_newline: false,
-            chars: counts_chars.then(CharCounter::default),
+            chars: limits.max_chars().map(|_| CharCounter::default()),
             probe: Probe::default(),
             clipper: limits.max_line_chars().map(Clipper::new),
             keeper: Keeper::new(kept_bytes(limits), strategy),

@@ -3,7 +3,7 @@
 //! A shortened line keeps its start, whatever the strategy, and ends in `...`; its chars, the dots included, are within the
 //! limit. Bytes pass undecoded; no more of a line is held than the limit can keep.
 
-use memchr::memchr;
+use memchr::{memchr, memchr_iter};
 
 use super::edge;
 use crate::limits::Limits;
@@ -50,12 +50,19 @@ impl Clipper {
 
     /// Takes a chunk; what may pass goes to `keep`, a second argument telling whether it is the `...` of a shortened line.
     pub(crate) fn push(&mut self, mut chunk: &[u8], keep: &mut impl FnMut(&[u8], bool)) {
+        if self.held.is_empty() && !self.dropping {
+            let short = self.short_lines(chunk);
+            keep(&chunk[..short], false);
+            chunk = &chunk[short..];
+        }
         while let Some(newline) = memchr(b'\n', chunk) {
             let (line, rest) = chunk.split_at(newline);
             self.part(line, keep);
             self.end(keep);
             keep(b"\n", false);
-            chunk = &rest[1..];
+            let short = self.short_lines(&rest[1..]);
+            keep(&rest[1..=short], false);
+            chunk = &rest[1 + short..];
         }
         self.part(chunk, keep);
     }
@@ -75,6 +82,18 @@ impl Clipper {
         self.held.clear();
         self.dropping = false;
         self.dropped = Default::default();
+    }
+
+    /// Returns the length of the complete lines at the start of `chunk` that are short whatever they hold.
+    fn short_lines(&self, chunk: &[u8]) -> usize {
+        let mut end = 0;
+        for newline in memchr_iter(b'\n', chunk) {
+            if newline - end > self.max_chars {
+                break;
+            }
+            end = newline + 1;
+        }
+        end
     }
 
     fn part(&mut self, mut piece: &[u8], keep: &mut impl FnMut(&[u8], bool)) {

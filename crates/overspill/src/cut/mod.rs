@@ -153,10 +153,13 @@ impl<'t> Ends<'t> {
         }
     }
 
-    /// Returns the chars of the output, counting them if nobody did.
+    /// Returns the chars of the output. Where nobody counted them they are those of `head`, which then is all of it, and
+    /// what was clipped off.
     fn chars(&self) -> u64 {
-        self.chars
-            .unwrap_or_else(|| self.head.chars().count() as u64)
+        self.chars.unwrap_or_else(|| {
+            let dots = 3 * self.clips.in_head.len() as u64;
+            self.head.chars().count() as u64 - dots + self.clips.removed_chars
+        })
     }
 
     /// Returns how much is not in `kept`, in `unit`.
