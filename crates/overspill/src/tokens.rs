@@ -7,6 +7,7 @@
 //! BPE counts are not monotone: one more blank line can lower the count. A search may therefore stop a line short inside
 //! a run of blank lines, but what it returns has been counted and never exceeds the limit.
 
+use std::cell::OnceCell;
 use std::sync::OnceLock;
 
 use memchr::{memchr, memrchr};
@@ -130,8 +131,11 @@ pub(crate) fn head_lines(encoding: Encoding, text: &str, limit: usize) -> Option
     let stretch_end = seam_from(text, done + 1);
     let stretch = &text[done..stretch_end];
     let ends = line_ends(stretch);
-    let fits = |&end: &usize| encoding.fits(&stretch[..end], limit - sum);
-    if let Some(end) = last_fit(&ends, fits) {
+    let room = limit - sum;
+    let guess = OnceCell::new();
+    let guess = || *guess.get_or_init(|| head_window(encoding, stretch, room).1);
+    let fits = |end: usize| encoding.fits(&stretch[..end], room);
+    if let Some(end) = last_fit(&ends, |end| end <= guess(), fits) {
         return Some(done + end);
     }
     // The newline before `done` goes too, and without it the count may differ: count what remains anew, line by line.
@@ -167,8 +171,11 @@ fn tail_lines_within(encoding: Encoding, text: &str, limit: usize) -> Option<usi
     let stretch_start = seam_until(text, done - 1);
     let stretch = &text[stretch_start..done];
     let starts: Vec<usize> = line_starts(stretch).into_iter().rev().collect();
-    let fits = |&start: &usize| encoding.fits(&stretch[start..], limit - sum);
-    match last_fit(&starts, fits) {
+    let room = limit - sum;
+    let guess = OnceCell::new();
+    let guess = || *guess.get_or_init(|| stretch.len() - tail_window(encoding, stretch, room).1);
+    let fits = |start: usize| encoding.fits(&stretch[start..], room);
+    match last_fit(&starts, |start| start >= guess(), fits) {
         Some(start) => Some(stretch_start + start),
         None => (done < text.len()).then_some(done),
     }
@@ -183,21 +190,16 @@ pub(crate) fn head_part(encoding: Encoding, text: &str, limit: usize) -> usize {
     let (done, sum) = head_seams(encoding, text, limit);
     let rest = &text[done..];
     let room = limit - sum;
-    let mut window = rest.floor_char_boundary(room.saturating_mul(8).max(64));
-    let mut tokens = encoding.encode(&rest[..window]);
-    while tokens.len() <= room && window < rest.len() {
-        window = rest.floor_char_boundary(window.saturating_mul(2));
-        tokens = encoding.encode(&rest[..window]);
-    }
+    let (tokens, mut bytes) = head_window(encoding, rest, room);
     let mut take = room.min(tokens.len());
     loop {
-        let bytes = encoding.bytes_of(&tokens[..take]).min(window);
         let end = edge::floor(rest, rest.floor_char_boundary(bytes));
         let count = encoding.count(&rest[..end]) as usize;
         if count <= room {
             return done + end;
         }
         take = take.saturating_sub(count - room);
+        bytes = encoding.bytes_of(&tokens[..take]);
     }
 }
 
@@ -217,41 +219,67 @@ fn tail_part_within(encoding: Encoding, text: &str, limit: usize) -> usize {
     let (done, sum) = tail_seams(encoding, text, limit);
     let rest = &text[..done];
     let room = limit - sum;
-    let start_of = |window: usize| rest.ceil_char_boundary(rest.len().saturating_sub(window));
-    let mut window = room.saturating_mul(8).max(64);
-    let mut tokens = encoding.encode(&rest[start_of(window)..]);
-    while tokens.len() <= room && window < rest.len() {
-        window = window.saturating_mul(2);
-        tokens = encoding.encode(&rest[start_of(window)..]);
-    }
+    let (tokens, mut bytes) = tail_window(encoding, rest, room);
     let mut take = room.min(tokens.len());
     loop {
-        let bytes = encoding
-            .bytes_of(&tokens[tokens.len() - take..])
-            .min(rest.len());
-        let start = edge::ceil(rest, rest.ceil_char_boundary(rest.len() - bytes));
+        let start = edge::ceil(
+            rest,
+            rest.ceil_char_boundary(rest.len() - bytes.min(rest.len())),
+        );
         let count = encoding.count(&rest[start..]) as usize;
         if count <= room {
             return start;
         }
         take = take.saturating_sub(count - room);
+        bytes = encoding.bytes_of(&tokens[tokens.len() - take..]);
+    }
+}
+
+/// Returns tokens at the start of `text`, more than `room` if it has them, and the bytes that the first `room` stand for.
+fn head_window(encoding: Encoding, text: &str, room: usize) -> (Vec<u32>, usize) {
+    let mut window = room.saturating_mul(8).max(64);
+    loop {
+        let end = text.floor_char_boundary(window);
+        let tokens = encoding.encode(&text[..end]);
+        if tokens.len() > room || end == text.len() {
+            let bytes = encoding
+                .bytes_of(&tokens[..room.min(tokens.len())])
+                .min(end);
+            return (tokens, bytes);
+        }
+        window = window.saturating_mul(2);
+    }
+}
+
+/// The same for the end of `text` and the last `room` tokens.
+fn tail_window(encoding: Encoding, text: &str, room: usize) -> (Vec<u32>, usize) {
+    let mut window = room.saturating_mul(8).max(64);
+    loop {
+        let start = text.ceil_char_boundary(text.len().saturating_sub(window));
+        let tokens = encoding.encode(&text[start..]);
+        if tokens.len() > room || start == 0 {
+            let first = tokens.len().saturating_sub(room);
+            let bytes = encoding.bytes_of(&tokens[first..]).min(text.len());
+            return (tokens, bytes);
+        }
+        window = window.saturating_mul(2);
     }
 }
 
 /// Counts forward from seam to seam while the sum is within `limit`; returns how far it came and the sum.
 fn head_seams(encoding: Encoding, text: &str, limit: usize) -> (usize, usize) {
     let (mut done, mut sum) = (0, 0);
+    let mut too_much = usize::MAX;
     for step in [BATCH_BYTES, 1] {
         while done < text.len() {
             let next = seam_from(text, done.saturating_add(step));
-            let batch = &text[done..next];
-            if batch.len() > (limit - sum).saturating_mul(MAX_TOKEN_BYTES) {
+            let count = (next < too_much)
+                .then(|| count_batch(encoding, &text[done..next], limit - sum))
+                .flatten();
+            let Some(count) = count else {
+                too_much = next;
                 break;
-            }
-            let count = encoding.encode(batch).len();
-            if sum + count > limit {
-                break;
-            }
+            };
             sum += count;
             done = next;
         }
@@ -262,17 +290,17 @@ fn head_seams(encoding: Encoding, text: &str, limit: usize) -> (usize, usize) {
 /// The same backward from the end.
 fn tail_seams(encoding: Encoding, text: &str, limit: usize) -> (usize, usize) {
     let (mut done, mut sum) = (text.len(), 0);
+    let mut too_much = None;
     for step in [BATCH_BYTES, 1] {
         while done > 0 {
             let next = seam_until(text, done.saturating_sub(step));
-            let batch = &text[next..done];
-            if batch.len() > (limit - sum).saturating_mul(MAX_TOKEN_BYTES) {
+            let count = (Some(next) > too_much)
+                .then(|| count_batch(encoding, &text[next..done], limit - sum))
+                .flatten();
+            let Some(count) = count else {
+                too_much = Some(next);
                 break;
-            }
-            let count = encoding.encode(batch).len();
-            if sum + count > limit {
-                break;
-            }
+            };
             sum += count;
             done = next;
         }
@@ -280,19 +308,34 @@ fn tail_seams(encoding: Encoding, text: &str, limit: usize) -> (usize, usize) {
     (done, sum)
 }
 
-/// Returns the last of `edges` for which `fits` holds, as near as a search can tell where the counts are not monotone.
-fn last_fit(edges: &[usize], fits: impl Fn(&usize) -> bool) -> Option<usize> {
-    if edges.len() <= LINEAR_LINES {
-        return edges.iter().rev().find(|edge| fits(edge)).copied();
+/// Counts the tokens of a batch, if there is room for them.
+fn count_batch(encoding: Encoding, batch: &str, room: usize) -> Option<usize> {
+    if batch.len() > room.saturating_mul(MAX_TOKEN_BYTES) {
+        return None;
     }
-    let mut index = edges.partition_point(|edge| fits(edge));
-    while index < edges.len() && fits(&edges[index]) {
-        index += 1;
+    let count = encoding.encode(batch).len();
+    (count <= room).then_some(count)
+}
+
+/// Returns the last of `edges` for which `fits` holds. Where they are many, the search starts from those that are `likely`
+/// to, and may stop short where the counts are not monotone.
+fn last_fit(
+    edges: &[usize],
+    likely: impl Fn(usize) -> bool,
+    fits: impl Fn(usize) -> bool,
+) -> Option<usize> {
+    let mut index = edges.len();
+    if edges.len() > LINEAR_LINES {
+        index = edges.partition_point(|&edge| likely(edge));
+        while index < edges.len() && fits(edges[index]) {
+            index += 1;
+        }
     }
-    index
-        .checked_sub(1)
-        .map(|index| edges[index])
-        .filter(|edge| fits(edge))
+    edges[..index]
+        .iter()
+        .rev()
+        .copied()
+        .find(|&edge| fits(edge))
 }
 
 fn line_ends(text: &str) -> Vec<usize> {
