@@ -7,7 +7,6 @@
 //! BPE counts are not monotone: one more blank line can lower the count. A search may therefore stop a line short inside
 //! a run of blank lines, but what it returns has been counted and never exceeds the limit.
 
-use std::cell::OnceCell;
 use std::sync::OnceLock;
 
 use memchr::{memchr, memrchr};
@@ -23,6 +22,9 @@ const BATCH_BYTES: usize = 4096;
 
 /// Up to how many line ends of a stretch without seams are tried one by one.
 const LINEAR_LINES: usize = 32;
+
+/// How many lines beyond the likely last one are tried where the lines are many.
+const TRIES_BEYOND: usize = 2;
 
 /// A token vocabulary.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
@@ -66,20 +68,8 @@ impl Encoding {
 
     /// Counts the tokens of a text if there are at most `limit`; costs O(limit), whatever the length of the text.
     pub fn count_within(self, text: &str, limit: usize) -> Option<u64> {
-        if text.len() > limit.saturating_mul(MAX_TOKEN_BYTES) {
-            return None;
-        }
-        let mut sum = 0;
-        let mut done = 0;
-        while done < text.len() {
-            let next = seam_from(text, done.saturating_add(BATCH_BYTES));
-            sum += self.encode(&text[done..next]).len();
-            if sum > limit {
-                return None;
-            }
-            done = next;
-        }
-        Some(sum as u64)
+        let counted = from_start(self, text, limit);
+        (counted.done == text.len()).then_some(counted.sum as u64)
     }
 
     /// Tells whether a text has at most `limit` tokens, without a vocabulary where the length alone decides.
@@ -105,7 +95,7 @@ impl Encoding {
         .as_ref()
     }
 
-    /// Returns how many bytes the first or last `n` of `tokens` stand for.
+    /// Returns how many bytes `tokens` stand for.
     fn bytes_of(self, tokens: &[u32]) -> usize {
         self.vocabulary()
             .and_then(|vocabulary| vocabulary.decode_bytes(tokens).ok())
@@ -124,18 +114,20 @@ pub(crate) fn head_lines(encoding: Encoding, text: &str, limit: usize) -> Option
         Some(within) => &text[..memrchr(b'\n', within)?],
         None => text,
     };
-    let (done, sum) = head_seams(encoding, text, limit);
+    let counted = from_start(encoding, text, limit);
+    let (done, room) = (counted.done, limit - counted.sum);
     if done == text.len() {
         return Some(done);
     }
-    let stretch_end = seam_from(text, done + 1);
-    let stretch = &text[done..stretch_end];
-    let ends = line_ends(stretch);
-    let room = limit - sum;
-    let guess = OnceCell::new();
-    let guess = || *guess.get_or_init(|| head_window(encoding, stretch, room).1);
+    let stretch = &text[done..seam_from(text, done + 1)];
+    let ends: Vec<usize> = line_ends(stretch)
+        .into_iter()
+        .filter(|&end| end < stretch.len())
+        .collect();
     let fits = |end: usize| encoding.fits(&stretch[..end], room);
-    if let Some(end) = last_fit(&ends, |end| end <= guess(), fits) {
+    let likely =
+        ends.partition_point(|&end| end <= counted.guess(|| start_within(encoding, stretch, room)));
+    if let Some(end) = last_fit(&ends, likely, fits) {
         return Some(done + end);
     }
     // The newline before `done` goes too, and without it the count may differ: count what remains anew, line by line.
@@ -160,24 +152,25 @@ pub(crate) fn tail_lines(encoding: Encoding, text: &str, limit: usize) -> Option
         Some(before) => before + memchr(b'\n', &text.as_bytes()[before..])? + 1,
         None => 0,
     };
-    tail_lines_within(encoding, &text[base..], limit).map(|start| base + start)
-}
-
-fn tail_lines_within(encoding: Encoding, text: &str, limit: usize) -> Option<usize> {
-    let (done, sum) = tail_seams(encoding, text, limit);
+    let text = &text[base..];
+    let counted = from_end(encoding, text, limit);
+    let (done, room) = (counted.done, limit - counted.sum);
     if done == 0 {
-        return Some(0);
+        return Some(base);
     }
     let stretch_start = seam_until(text, done - 1);
     let stretch = &text[stretch_start..done];
-    let starts: Vec<usize> = line_starts(stretch).into_iter().rev().collect();
-    let room = limit - sum;
-    let guess = OnceCell::new();
-    let guess = || *guess.get_or_init(|| stretch.len() - tail_window(encoding, stretch, room).1);
+    let starts: Vec<usize> = line_starts(stretch)
+        .into_iter()
+        .rev()
+        .filter(|&start| start > 0)
+        .collect();
     let fits = |start: usize| encoding.fits(&stretch[start..], room);
-    match last_fit(&starts, |start| start >= guess(), fits) {
-        Some(start) => Some(stretch_start + start),
-        None => (done < text.len()).then_some(done),
+    let guess = counted.guess(|| end_within(encoding, stretch, room));
+    let likely = starts.partition_point(|&start| start + guess >= stretch.len());
+    match last_fit(&starts, likely, fits) {
+        Some(start) => Some(base + stretch_start + start),
+        None => (done < text.len()).then_some(base + done),
     }
 }
 
@@ -187,19 +180,15 @@ pub(crate) fn head_part(encoding: Encoding, text: &str, limit: usize) -> usize {
         return text.len();
     }
     let text = &text[..text.floor_char_boundary(limit.saturating_mul(MAX_TOKEN_BYTES))];
-    let (done, sum) = head_seams(encoding, text, limit);
-    let rest = &text[done..];
-    let room = limit - sum;
-    let (tokens, mut bytes) = head_window(encoding, rest, room);
-    let mut take = room.min(tokens.len());
+    let counted = from_start(encoding, text, limit);
+    let (rest, room) = (&text[counted.done..], limit - counted.sum);
+    let mut bytes = counted.guess(|| start_within(encoding, rest, room));
     loop {
         let end = edge::floor(rest, rest.floor_char_boundary(bytes));
-        let count = encoding.count(&rest[..end]) as usize;
-        if count <= room {
-            return done + end;
+        match start_within(encoding, &rest[..end], room) {
+            Ok(_) => return counted.done + end,
+            Err(within) => bytes = within.min(end.saturating_sub(1)),
         }
-        take = take.saturating_sub(count - room);
-        bytes = encoding.bytes_of(&tokens[..take]);
     }
 }
 
@@ -208,134 +197,178 @@ pub(crate) fn tail_part(encoding: Encoding, text: &str, limit: usize) -> usize {
     if text.len() <= limit {
         return 0;
     }
-    let base = text.ceil_char_boundary(
-        text.len()
-            .saturating_sub(limit.saturating_mul(MAX_TOKEN_BYTES)),
-    );
-    base + tail_part_within(encoding, &text[base..], limit)
-}
-
-fn tail_part_within(encoding: Encoding, text: &str, limit: usize) -> usize {
-    let (done, sum) = tail_seams(encoding, text, limit);
-    let rest = &text[..done];
-    let room = limit - sum;
-    let (tokens, mut bytes) = tail_window(encoding, rest, room);
-    let mut take = room.min(tokens.len());
+    let reach = limit.saturating_mul(MAX_TOKEN_BYTES);
+    let base = text.ceil_char_boundary(text.len().saturating_sub(reach));
+    let text = &text[base..];
+    let counted = from_end(encoding, text, limit);
+    let (rest, room) = (&text[..counted.done], limit - counted.sum);
+    let mut bytes = counted.guess(|| end_within(encoding, rest, room));
     loop {
         let start = edge::ceil(
             rest,
             rest.ceil_char_boundary(rest.len() - bytes.min(rest.len())),
         );
-        let count = encoding.count(&rest[start..]) as usize;
-        if count <= room {
-            return start;
+        match end_within(encoding, &rest[start..], room) {
+            Ok(_) => return base + start,
+            Err(within) => bytes = within.min((rest.len() - start).saturating_sub(1)),
         }
-        take = take.saturating_sub(count - room);
-        bytes = encoding.bytes_of(&tokens[tokens.len() - take..]);
     }
 }
 
-/// Returns tokens at the start of `text`, more than `room` if it has them, and the bytes that the first `room` stand for.
-fn head_window(encoding: Encoding, text: &str, room: usize) -> (Vec<u32>, usize) {
-    let mut window = room.saturating_mul(8).max(64);
-    loop {
-        let end = text.floor_char_boundary(window);
-        let tokens = encoding.encode(&text[..end]);
-        if tokens.len() > room || end == text.len() {
-            let bytes = encoding
-                .bytes_of(&tokens[..room.min(tokens.len())])
-                .min(end);
-            return (tokens, bytes);
-        }
-        window = window.saturating_mul(2);
+/// How far a text was counted from one of its ends before a limit was passed.
+struct Counted {
+    /// The seam that counting came to.
+    done: usize,
+    /// The tokens up to there.
+    sum: usize,
+    /// About how many bytes beyond `done` the limit has room for, if that was seen in passing.
+    beyond: Option<usize>,
+}
+
+impl Counted {
+    fn guess(&self, count: impl FnOnce() -> Result<usize, usize>) -> usize {
+        self.beyond
+            .unwrap_or_else(|| count().unwrap_or_else(|bytes| bytes))
     }
 }
 
-/// The same for the end of `text` and the last `room` tokens.
-fn tail_window(encoding: Encoding, text: &str, room: usize) -> (Vec<u32>, usize) {
-    let mut window = room.saturating_mul(8).max(64);
-    loop {
-        let start = text.ceil_char_boundary(text.len().saturating_sub(window));
-        let tokens = encoding.encode(&text[start..]);
-        if tokens.len() > room || start == 0 {
-            let first = tokens.len().saturating_sub(room);
-            let bytes = encoding.bytes_of(&tokens[first..]).min(text.len());
-            return (tokens, bytes);
-        }
-        window = window.saturating_mul(2);
-    }
-}
-
-/// Counts forward from seam to seam while the sum is within `limit`; returns how far it came and the sum.
-fn head_seams(encoding: Encoding, text: &str, limit: usize) -> (usize, usize) {
-    let (mut done, mut sum) = (0, 0);
+/// Counts forward from seam to seam while the sum is within `limit`.
+fn from_start(encoding: Encoding, text: &str, limit: usize) -> Counted {
+    let mut counted = Counted {
+        done: 0,
+        sum: 0,
+        beyond: None,
+    };
     let mut too_much = usize::MAX;
     for step in [BATCH_BYTES, 1] {
-        while done < text.len() {
-            let next = seam_from(text, done.saturating_add(step));
-            let count = (next < too_much)
-                .then(|| count_batch(encoding, &text[done..next], limit - sum))
-                .flatten();
-            let Some(count) = count else {
-                too_much = next;
+        while counted.done < text.len() {
+            let next = seam_from(text, counted.done.saturating_add(step));
+            if next >= too_much {
                 break;
-            };
-            sum += count;
-            done = next;
+            }
+            match start_within(encoding, &text[counted.done..next], limit - counted.sum) {
+                Ok(count) => {
+                    counted = Counted {
+                        done: next,
+                        sum: counted.sum + count,
+                        beyond: None,
+                    }
+                }
+                Err(bytes) => {
+                    (too_much, counted.beyond) = (next, Some(bytes));
+                    break;
+                }
+            }
         }
     }
-    (done, sum)
+    counted
 }
 
 /// The same backward from the end.
-fn tail_seams(encoding: Encoding, text: &str, limit: usize) -> (usize, usize) {
-    let (mut done, mut sum) = (text.len(), 0);
+fn from_end(encoding: Encoding, text: &str, limit: usize) -> Counted {
+    let mut counted = Counted {
+        done: text.len(),
+        sum: 0,
+        beyond: None,
+    };
     let mut too_much = None;
     for step in [BATCH_BYTES, 1] {
-        while done > 0 {
-            let next = seam_until(text, done.saturating_sub(step));
-            let count = (Some(next) > too_much)
-                .then(|| count_batch(encoding, &text[next..done], limit - sum))
-                .flatten();
-            let Some(count) = count else {
-                too_much = Some(next);
+        while counted.done > 0 {
+            let next = seam_until(text, counted.done.saturating_sub(step));
+            if Some(next) <= too_much {
                 break;
-            };
-            sum += count;
-            done = next;
+            }
+            match end_within(encoding, &text[next..counted.done], limit - counted.sum) {
+                Ok(count) => {
+                    counted = Counted {
+                        done: next,
+                        sum: counted.sum + count,
+                        beyond: None,
+                    }
+                }
+                Err(bytes) => {
+                    (too_much, counted.beyond) = (Some(next), Some(bytes));
+                    break;
+                }
+            }
         }
     }
-    (done, sum)
+    counted
 }
 
-/// Counts the tokens of a batch, if there is room for them.
-fn count_batch(encoding: Encoding, batch: &str, room: usize) -> Option<usize> {
-    if batch.len() > room.saturating_mul(MAX_TOKEN_BYTES) {
-        return None;
-    }
-    let count = encoding.encode(batch).len();
-    (count <= room).then_some(count)
-}
-
-/// Returns the last of `edges` for which `fits` holds. Where they are many, the search starts from those that are `likely`
-/// to, and may stop short where the counts are not monotone.
-fn last_fit(
-    edges: &[usize],
-    likely: impl Fn(usize) -> bool,
-    fits: impl Fn(usize) -> bool,
-) -> Option<usize> {
-    let mut index = edges.len();
-    if edges.len() > LINEAR_LINES {
-        index = edges.partition_point(|&edge| likely(edge));
-        while index < edges.len() && fits(edges[index]) {
-            index += 1;
+/// Counts the tokens of a text if there are at most `room`; else returns about how many bytes at its start have `room`.
+///
+/// A text that is far longer is not read to its end: a start with a quarter more tokens than there is room for decides,
+/// since what follows can change only the last few of them.
+fn start_within(encoding: Encoding, text: &str, room: usize) -> Result<usize, usize> {
+    let mut window = first_window(room);
+    loop {
+        let end = text.floor_char_boundary(window);
+        let tokens = encoding.encode(&text[..end]);
+        if end == text.len() && tokens.len() <= room {
+            return Ok(tokens.len());
         }
+        if end == text.len() || tokens.len() > decisive(room) {
+            return Err(encoding.bytes_of(&tokens[..room]).min(end));
+        }
+        window = next_window(window, tokens.len(), room);
     }
-    edges[..index]
+}
+
+/// The same from the end of a text.
+fn end_within(encoding: Encoding, text: &str, room: usize) -> Result<usize, usize> {
+    let mut window = first_window(room);
+    loop {
+        let start = text.ceil_char_boundary(text.len().saturating_sub(window));
+        let tokens = encoding.encode(&text[start..]);
+        if start == 0 && tokens.len() <= room {
+            return Ok(tokens.len());
+        }
+        if start == 0 || tokens.len() > decisive(room) {
+            return Err(encoding
+                .bytes_of(&tokens[tokens.len() - room..])
+                .min(text.len()));
+        }
+        window = next_window(window, tokens.len(), room);
+    }
+}
+
+/// Returns how much of a text is read first: plain text has about four bytes a token.
+fn first_window(room: usize) -> usize {
+    room.saturating_mul(8).max(BATCH_BYTES)
+}
+
+/// Returns how much is read next: what `room` should take by the tokens seen so far, and some more.
+fn next_window(window: usize, tokens: usize, room: usize) -> usize {
+    let bytes_a_token = window / tokens.max(1) + 1;
+    bytes_a_token
+        .saturating_mul(decisive(room))
+        .max(window.saturating_add(window / 4))
+}
+
+/// Returns how many tokens of a start tell that the whole has more than `room`.
+fn decisive(room: usize) -> usize {
+    room.saturating_add(room / 4).saturating_add(64)
+}
+
+/// Returns the last of `edges` for which `fits` holds. Where they are many, the search starts from the first `likely` ones,
+/// tries a few beyond them, and goes back in growing steps: it may stop short by a few lines, but never for long.
+fn last_fit(edges: &[usize], likely: usize, fits: impl Fn(usize) -> bool) -> Option<usize> {
+    if edges.len() <= LINEAR_LINES {
+        return edges.iter().rev().copied().find(|&edge| fits(edge));
+    }
+    let beyond = edges[likely..]
         .iter()
-        .rev()
-        .copied()
-        .find(|&edge| fits(edge))
+        .take(TRIES_BEYOND)
+        .take_while(|&&edge| fits(edge))
+        .count();
+    let mut count = likely + beyond;
+    let mut step = 1;
+    while beyond == 0 && count > 0 && !fits(edges[count - 1]) {
+        count = count.saturating_sub(step);
+        step *= 2;
+    }
+    count.checked_sub(1).map(|last| edges[last])
 }
 
 fn line_ends(text: &str) -> Vec<usize> {

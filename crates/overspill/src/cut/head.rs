@@ -81,8 +81,9 @@ fn into_next_line(
 ) -> (usize, Option<Unit>) {
     let next = end.map_or(0, |end| (end + 1).min(text.len()));
     let next_end = memchr(b'\n', &text.as_bytes()[next..]).map_or(text.len(), |at| next + at);
-    let kept = &text[..end.unwrap_or(0)];
-    if !kept.trim().is_empty() && !is_alone_too_long(&text[next..next_end], limits) {
+    let (kept, line) = (&text[..end.unwrap_or(0)], &text[next..next_end]);
+    let shows_something = !kept.trim().is_empty() || (!kept.is_empty() && line.trim().is_empty());
+    if shows_something && !is_alone_too_long(line, limits) {
         return (kept.len(), stop);
     }
     // A lone blank line under a limit of one line: its newline is all that can be shown.

@@ -20,9 +20,9 @@ use crate::limits::{Limits, Removed, Size, Unit};
 use crate::strategy::Strategy;
 use crate::stream::{Stream, Streamed};
 
-/// Up to which size all of an output is counted in tokens. Beyond it what was removed is given in bytes, which are exact
+/// Below which size all of an output is counted in tokens. From it on what was removed is given in bytes, which are exact
 /// for free, since counting all of a large output would undo the point of a cut that costs O(limit).
-pub(crate) const COUNTED_BYTES: usize = 2 << 20;
+pub(crate) const COUNTED_BYTES: usize = 1_000_000;
 
 /// A text within its limits, or the part of it that was kept.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -197,7 +197,7 @@ impl<'t> Ends<'t> {
     }
 
     fn all_tokens(&self, encoding: crate::Encoding) -> Option<u64> {
-        let countable = self.clips.removed_chars == 0 && self.size.bytes <= COUNTED_BYTES as u64;
+        let countable = self.clips.removed_chars == 0 && self.size.bytes < COUNTED_BYTES as u64;
         countable.then(|| encoding.count(self.head))
     }
 }

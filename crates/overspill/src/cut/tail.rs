@@ -80,9 +80,9 @@ fn into_line_before(
     let before_end = start.map_or(text.len(), |start| start.saturating_sub(1));
     let before_start = memrchr(b'\n', &text.as_bytes()[..before_end]).map_or(0, |at| at + 1);
     let kept_start = start.unwrap_or(text.len());
-    if !text[kept_start..].trim().is_empty()
-        && !is_alone_too_long(&text[before_start..before_end], limits)
-    {
+    let (kept, line) = (&text[kept_start..], &text[before_start..before_end]);
+    let shows_something = !kept.trim().is_empty() || (!kept.is_empty() && line.trim().is_empty());
+    if shows_something && !is_alone_too_long(line, limits) {
         return (kept_start, stop);
     }
     // A lone blank line under a limit of one line: the newline before it is all that can be shown.
