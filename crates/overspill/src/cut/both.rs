@@ -12,7 +12,7 @@ use super::head::nth_char;
 use super::preview::{Gap, GapStyle, Part, Preview};
 use super::tail::nth_char_back;
 use super::{Ends, Kept, body, edge, kept_lines};
-use crate::limits::{Limits, Size, Unit, count_newlines};
+use crate::limits::{Limits, Removed, Size, Unit, count_newlines};
 use crate::notice::{self, Lang};
 use crate::tokens;
 
@@ -113,6 +113,7 @@ struct Share {
 }
 
 impl<'t> Attempt<'_, 't> {
+    /// Puts a preview together, if there is room for anything of both ends.
     fn assemble(&self) -> Option<Preview<'t>> {
         let text = if self.ends.complete {
             body(self.ends.head)
@@ -121,30 +122,28 @@ impl<'t> Attempt<'_, 't> {
         };
         let (head_end, head_unit) = self.head_extent(text);
         let (tail_start, tail_unit) = self.tail_extent(self.ends.tail);
-        if head_end == 0 || tail_start == self.ends.tail.len() {
+        let (head, tail) = (&text[..head_end], &self.ends.tail[tail_start..]);
+        // A blank line is something, where lines are what is counted.
+        let is_nothing = |part: &str, unit: Unit| part.is_empty() && unit != Unit::Lines;
+        if is_nothing(head, head_unit) || is_nothing(tail, tail_unit) {
             return None;
         }
-        let kept = Kept {
-            head_end,
-            tail_start,
+        let unit = if head_unit == Unit::Lines {
+            tail_unit
+        } else {
+            head_unit
         };
-        let unit = [head_unit, tail_unit]
-            .into_iter()
-            .find(|unit| *unit != Unit::Lines)
-            .unwrap_or(Unit::Lines);
-        let removed = self.ends.removed(&kept, unit, self.limits);
-        let (head, tail) = (&text[..head_end], &self.ends.tail[tail_start..]);
-        let newlines = count_newlines(head.as_bytes()) + count_newlines(tail.as_bytes());
-        let mut gap = Gap {
-            removed,
-            lines: (self.ends.size.lines - 1).saturating_sub(newlines),
-            style: self.style(unit),
-        };
-        if unit == Unit::Lines {
-            gap.lines = removed.count;
-        }
+        let (gap, lines) = self.gap(
+            &Kept {
+                head_end,
+                tail_start,
+            },
+            unit,
+            head,
+            tail,
+        );
         let size = Size {
-            lines: kept_lines(head, tail),
+            lines,
             bytes: (head.len() + tail.len()) as u64,
         };
         let parts = vec![
@@ -152,7 +151,39 @@ impl<'t> Attempt<'_, 't> {
             Part::Gap(gap),
             Part::Text(Cow::Borrowed(tail)),
         ];
-        Some(Preview::new(parts, removed, self.ends.size, size))
+        Some(Preview::new(parts, gap.removed, self.ends.size, size))
+    }
+
+    /// Returns what is missing between two ends, and how many lines they have.
+    fn gap(&self, kept: &Kept, unit: Unit, head: &str, tail: &str) -> (Gap, u64) {
+        let style = self.style(unit);
+        if unit == Unit::Lines {
+            let share = self.share(unit);
+            let lines = (share.head + share.tail) as u64;
+            let removed = Removed {
+                count: self.ends.size.lines - lines,
+                unit,
+            };
+            return (
+                Gap {
+                    removed,
+                    lines: removed.count,
+                    style,
+                },
+                lines,
+            );
+        }
+        let newlines = count_newlines(head.as_bytes()) + count_newlines(tail.as_bytes());
+        let removed = self.ends.removed(kept, unit, self.limits);
+        let lines = (self.ends.size.lines - 1).saturating_sub(newlines);
+        (
+            Gap {
+                removed,
+                lines,
+                style,
+            },
+            kept_lines(head, tail),
+        )
     }
 
     /// Returns the fullest marker that the limits leave room for.
@@ -200,7 +231,7 @@ impl<'t> Attempt<'_, 't> {
     /// Returns the length of the longest marker this output can need, in `unit`.
     fn marker_len(&self, unit: Unit) -> usize {
         let lines = self.ends.size.lines;
-        let removed = crate::limits::Removed {
+        let removed = Removed {
             count: self.ends.size.bytes,
             unit: Unit::Tokens,
         };
@@ -274,7 +305,7 @@ impl<'t> Attempt<'_, 't> {
             }
         }
         let (end, unit) = best;
-        if unit == Unit::Lines || end == 0 {
+        if unit == Unit::Lines {
             best
         } else {
             (snap_back(text, edge::floor(text, end)), unit)
@@ -307,7 +338,7 @@ impl<'t> Attempt<'_, 't> {
             }
         }
         let (start, unit) = best;
-        if unit == Unit::Lines || start == text.len() {
+        if unit == Unit::Lines {
             best
         } else {
             (snap_on(text, edge::ceil(text, start)), unit)

@@ -229,6 +229,44 @@ fn head_tail_lets_the_limit_that_bites_decide() {
 }
 
 #[test]
+fn head_tail_keeps_both_ends_under_tiny_limits() {
+    let text = "\n1\n2\n3\n4\n5\n\n";
+    let cases = [
+        (
+            Limits::none().lines(5),
+            "\n... [truncated 4 lines] ...\n5\n",
+        ),
+        (Limits::none().lines(4), "\n... [truncated 5 lines] ...\n"),
+        (Limits::none().lines(2), "\n"),
+    ];
+    for (limits, expected) in cases {
+        assert_eq!(
+            part(text, &limits, Strategy::HeadTail).text(Lang::En),
+            expected,
+            "{limits:?}"
+        );
+    }
+    let text = "first line\nsecond\nthird\nlast line\n";
+    let cases = [
+        (
+            Limits::none().lines(3),
+            "first line\n... [truncated 2 lines] ...\nlast line",
+        ),
+        (Limits::none().lines(2), "first line\nlast line"),
+        (Limits::none().lines(1), "first line...last line"),
+        (Limits::none().bytes(11), "firs...line"),
+        (Limits::none().bytes(3), "fie"),
+    ];
+    for (limits, expected) in cases {
+        assert_eq!(
+            part(text, &limits, Strategy::HeadTail).text(Lang::En),
+            expected,
+            "{limits:?}"
+        );
+    }
+}
+
+#[test]
 fn a_cut_in_tokens_counts_what_went() {
     let text = "hello world\n".repeat(1000);
     let limits = Limits::none().tokens(30);
