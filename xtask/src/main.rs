@@ -1,1 +1,46 @@
-fn main() {}
+//! The project's chores: `cargo xtask test`, `docs` and `bench`.
+//!
+//! Links none of the project's crates: it runs cargo and the program as a user would.
+#![expect(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a program for people"
+)]
+
+mod bench;
+mod docs;
+mod test;
+mod workspace;
+
+use std::process::ExitCode;
+
+const USAGE: &str = "\
+usage: cargo xtask <task>
+
+  test           check everything: format, lints, tests, docs, generated files, release binary, fuzz targets
+  docs           write the generated files under docs/
+  docs --check   tell whether they are current
+  bench [NAME]   measure what the README claims; without a name, list what can be measured";
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    let done = match args[..] {
+        ["test"] => test::run(),
+        ["docs"] => docs::write(),
+        ["docs", "--check"] => docs::check(),
+        ["bench"] => bench::list(),
+        ["bench", name] => bench::run(name),
+        _ => {
+            eprintln!("{USAGE}");
+            return ExitCode::from(2);
+        }
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("xtask: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}

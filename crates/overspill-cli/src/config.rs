@@ -25,7 +25,12 @@ pub(crate) fn load(root: &Path, chosen: Option<&Path>) -> anyhow::Result<Setting
     if let Some(path) = find(root, chosen) {
         settings = settings.with_file(read(&path, root)?);
     }
-    Ok(settings.with_environment(text_variable)?)
+    let mut names = SETTINGS.iter().filter_map(|setting| setting.variable);
+    let is_garbled = |name: &&str| variable(name).is_some_and(|value| value.to_str().is_none());
+    if let Some(name) = names.find(is_garbled) {
+        return Err(usage_error(format!("`{name}` is not UTF-8 text")));
+    }
+    Ok(settings.with_environment(|name| variable(name)?.into_string().ok())?)
 }
 
 /// Returns the file that holds: a chosen one, that of the root, or the user's.
@@ -112,10 +117,6 @@ pub(crate) fn program() -> String {
     } else {
         "overspill".to_owned()
     }
-}
-
-fn text_variable(name: &str) -> Option<String> {
-    variable(name).map(|value| value.to_string_lossy().into_owned())
 }
 
 #[expect(

@@ -1,9 +1,10 @@
 //! Prints results in the form that was asked for.
 
 use std::io::{self, Write as _};
-use std::process::ExitCode;
 
-use overspill::{Bounded, Code, Envelope, Lang, Status, Truncated, decode, notice};
+use overspill::{
+    Bounded, Code, Envelope, Lang, Outcome, Sink, Status, Truncated, decode, io_cause, notice,
+};
 use serde_json::{Map, Value, json};
 
 use crate::args::Format;
@@ -13,7 +14,11 @@ pub(crate) fn print(bytes: &[u8]) -> io::Result<()> {
     let mut stdout = io::stdout().lock();
     match stdout.write_all(bytes).and_then(|()| stdout.flush()) {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        result => result,
+        Err(error) => Err(io::Error::new(
+            error.kind(),
+            format!("stdout: {}", io_cause(&error)),
+        )),
+        Ok(()) => Ok(()),
     }
 }
 
@@ -23,7 +28,7 @@ pub(crate) fn print_line(text: &str) -> io::Result<()> {
 }
 
 /// What a command tells of itself beside its output.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Facts {
     /// Its exit code, if it failed.
     pub(crate) failed: Option<i32>,
@@ -31,20 +36,27 @@ pub(crate) struct Facts {
     pub(crate) params: Map<String, Value>,
 }
 
-/// Prints a bounded output.
-pub(crate) fn print_bounded(
-    bounded: &Bounded,
+/// Ends an output and prints it. The guard bounds it in the form that is printed.
+pub(crate) fn print_output(
+    sink: Sink<'_>,
+    outcome: Outcome,
     format: Format,
-    lang: Lang,
-    facts: Facts,
-) -> anyhow::Result<ExitCode> {
-    match (format, bounded) {
-        (Format::Text, Bounded::Whole(bytes)) => print(bytes)?,
-        (Format::Text, Bounded::Cut(cut)) => print_line(&cut.content)?,
-        (Format::Json, bounded) => print_line(&as_json(bounded).to_string())?,
-        (Format::Envelope, bounded) => print_line(&as_envelope(bounded, lang, facts).to_json())?,
+    facts: &Facts,
+) -> io::Result<()> {
+    let lang = sink.policy().lang;
+    if format == Format::Text {
+        return match sink.finish(outcome) {
+            Bounded::Whole(bytes) => print(&bytes),
+            Bounded::Cut(cut) => print_line(&cut.content),
+        };
     }
-    Ok(ExitCode::SUCCESS)
+    let render = |bounded: &Bounded| match format {
+        Format::Envelope => as_envelope(bounded, lang, facts.clone()).to_json(),
+        _ => as_json(bounded).to_string(),
+    };
+    print_line(&render(
+        &sink.finish_as(outcome, |bounded| render(bounded).chars().count()),
+    ))
 }
 
 fn as_json(bounded: &Bounded) -> Value {

@@ -4,13 +4,16 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use rustix::process::{Pid, Signal, getpgrp, kill_process};
+use rustix::process::{Pid, Signal, kill_process};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
-use signal_hook::iterator::{Handle, Signals};
+use signal_hook::flag;
+use signal_hook::iterator::exfiltrator::WithOrigin;
+use signal_hook::iterator::{Handle, SignalsInfo};
+use signal_hook::low_level::siginfo::Cause;
 
 /// Signals that are passed on. Made before the command is started, so that none is missed.
 #[derive(Debug)]
-pub(crate) struct Caught(Signals);
+pub(crate) struct Caught(SignalsInfo<WithOrigin>);
 
 /// Passes signals on until it is dropped.
 #[derive(Debug)]
@@ -22,7 +25,7 @@ pub(crate) struct Forwarding {
 impl Caught {
     /// Starts catching signals.
     pub(crate) fn new() -> io::Result<Caught> {
-        Signals::new([SIGHUP, SIGINT, SIGQUIT, SIGTERM]).map(Caught)
+        SignalsInfo::new([SIGHUP, SIGINT, SIGQUIT, SIGTERM]).map(Caught)
     }
 
     /// Passes what was caught, and what will be, on to a process.
@@ -34,9 +37,11 @@ impl Caught {
             is_over: Arc::clone(&is_over),
         };
         std::thread::spawn(move || {
-            for number in signals.forever() {
-                if !is_over.load(Ordering::SeqCst) && !is_from_terminal(number) {
-                    forward(process, number);
+            for origin in signals.forever() {
+                // What the terminal sends, it sends to the command as well, which is in the same process group; a second
+                // signal would mean "stop at once" to many programs.
+                if !is_over.load(Ordering::SeqCst) && origin.cause != Cause::Kernel {
+                    forward(process, origin.signal);
                 }
             }
         });
@@ -64,12 +69,13 @@ fn forward(process: u32, number: i32) {
     }
 }
 
-/// Tells whether the terminal sent a signal: then the command, which is in the same process group, has it already, and a
-/// second one would mean "stop at once" to many programs.
-fn is_from_terminal(number: i32) -> bool {
-    let is_typed = number == SIGINT || number == SIGQUIT;
-    is_typed
-        && [rustix::stdio::stdin(), rustix::stdio::stderr()]
-            .iter()
-            .any(|fd| rustix::termios::tcgetpgrp(fd) == Ok(getpgrp()))
+/// Lets a first Ctrl-C pass: it ends what feeds our pipe, and then we print what came. A second one ends us.
+pub(crate) fn outlive_interrupt() -> io::Result<Arc<AtomicBool>> {
+    let is_interrupted = Arc::new(AtomicBool::new(false));
+    flag::register_conditional_shutdown(SIGINT, INTERRUPTED, Arc::clone(&is_interrupted))?;
+    flag::register(SIGINT, Arc::clone(&is_interrupted))?;
+    Ok(is_interrupted)
 }
+
+/// The exit code of a program that Ctrl-C ended.
+pub(crate) const INTERRUPTED: i32 = 128 + SIGINT;

@@ -224,13 +224,6 @@ impl Kept {
         }
     }
 
-    pub(crate) fn into_saved(self) -> Option<Saved> {
-        match self {
-            Kept::Saved { saved, .. } => Some(saved),
-            Kept::Lost(_) => None,
-        }
-    }
-
     fn saved(&self) -> Option<&Saved> {
         match self {
             Kept::Saved { saved, .. } => Some(saved),
@@ -329,50 +322,102 @@ impl<'p> Sink<'p> {
         }
     }
 
+    /// Returns how the output is bounded.
+    pub fn policy(&self) -> &'p Policy<'p> {
+        self.policy
+    }
+
     /// Returns the bytes that came so far.
     pub fn bytes(&self) -> u64 {
         self.raw_bytes
     }
 
     /// Ends the output; `outcome` is how the call that made it ended.
-    pub fn finish(mut self, outcome: Outcome) -> Bounded {
+    pub fn finish(self, outcome: Outcome) -> Bounded {
+        self.finish_as(outcome, |bounded| match bounded {
+            Bounded::Whole(bytes) => crate::text::decode(bytes).chars().count(),
+            Bounded::Cut(cut) => cut.content.chars().count(),
+        })
+    }
+
+    /// Ends an output that is sent in some other form; `chars` measures that form, for the guard.
+    pub fn finish_as(mut self, outcome: Outcome, chars: impl Fn(&Bounded) -> usize) -> Bounded {
+        self.end();
+        let policy = self.policy;
+        let is_within = |bounded: &Bounded| {
+            policy
+                .max_result_chars
+                .is_none_or(|max| chars(bounded) <= max)
+        };
+        let is_over = self.stream.exceeded(&policy.limits).is_some();
+        if !is_over && self.stream.exceeded(&policy.guarded_limits()).is_none() {
+            let whole = Bounded::Whole(self.stream.whole().to_vec());
+            if is_within(&whole) {
+                return whole;
+            }
+        }
+        let strategy = if is_over {
+            policy.strategy
+        } else {
+            Strategy::HeadTail
+        };
+        let kept = self.saving.settle(policy);
+        let hint = kept.hint(policy, outcome);
+        // Under a guard the preview gets what the notice leaves, so that the notice survives whole.
+        let notice_chars = hint.chars().count() + REMOVED_CHARS;
+        let mut room = policy
+            .max_result_chars
+            .map(|max| max.saturating_sub(notice_chars).max(1));
+        loop {
+            let limits = narrowed(&policy.limits, room);
+            let cut = Bounded::Cut(Box::new(cut_stream(
+                &self.stream,
+                &limits,
+                strategy,
+                &kept,
+                &hint,
+                policy,
+            )));
+            match room {
+                Some(chars) if chars > 1 && !is_within(&cut) => room = Some((chars / 4 * 3).max(1)),
+                _ => return cut,
+            }
+        }
+    }
+
+    /// Takes the end of the output into account.
+    fn end(&mut self) {
         if let Some(terminal) = self.terminal.take() {
             self.shown.clear();
             terminal.finish(&mut self.shown);
             self.stream.push(&self.shown);
             self.stream
-                .count_unshown(self.raw_bytes - self.stream.bytes().min(self.raw_bytes));
+                .count_unshown(self.raw_bytes.saturating_sub(self.stream.bytes()));
         }
         self.stream.settle();
-        let policy = self.policy;
-        let strategy = if self.stream.exceeded(&policy.limits).is_some() {
-            policy.strategy
-        } else if policy.max_result_chars.is_some()
-            && self.stream.exceeded(&policy.guarded_limits()).is_some()
-        {
-            Strategy::HeadTail
-        } else {
-            return Bounded::Whole(self.stream.into_whole());
-        };
-        let kept = self.saving.settle(policy);
-        let hint = kept.hint(policy, outcome);
-        // Under a guard the preview gets what the notice leaves, so that the notice survives whole.
-        let room = policy.max_result_chars.map(|max| {
-            max.saturating_sub(hint.chars().count() + REMOVED_CHARS)
-                .max(1)
-        });
-        let preview = self
-            .stream
-            .preview(&narrowed(&policy.limits, room), strategy);
-        let message = Message::compose(&preview, strategy, hint, policy);
-        let truncation = Truncation::new(policy, strategy, &preview, &kept);
-        Bounded::Cut(Box::new(Truncated {
-            content: message.content,
-            preview: message.preview,
-            notice: message.notice,
-            saved: kept.into_saved(),
-            truncation,
-        }))
+    }
+}
+
+fn cut_stream(
+    stream: &Stream,
+    limits: &Limits,
+    strategy: Strategy,
+    kept: &Kept,
+    hint: &str,
+    policy: &Policy<'_>,
+) -> Truncated {
+    let preview = stream.preview(limits, strategy);
+    let removed = match stream.is_all_shown(limits) {
+        true => notice::unshown(preview.removed(), policy.lang),
+        false => notice::removed(preview.removed(), policy.lang),
+    };
+    let message = Message::compose(&preview, strategy, &removed, hint, policy);
+    Truncated {
+        truncation: Truncation::new(policy, strategy, &preview, kept),
+        content: message.content,
+        preview: message.preview,
+        notice: message.notice,
+        saved: kept.saved().cloned(),
     }
 }
 
@@ -388,16 +433,14 @@ impl Message {
     pub(crate) fn compose(
         preview: &Preview<'_>,
         strategy: Strategy,
-        hint: String,
+        removed: &str,
+        hint: &str,
         policy: &Policy<'_>,
     ) -> Message {
         let text = preview.text(policy.lang).into_owned();
         let notice = match preview.says_removed() {
-            true => hint,
-            false => format!(
-                "{}\n\n{hint}",
-                notice::removed(preview.removed(), policy.lang)
-            ),
+            true => hint.to_owned(),
+            false => format!("{removed}\n\n{hint}"),
         };
         let content = match strategy {
             Strategy::Tail => format!("{notice}\n\n{text}"),

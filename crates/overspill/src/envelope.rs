@@ -100,10 +100,15 @@ pub struct Envelope {
 }
 
 impl Envelope {
-    /// Reads an envelope; `None` for anything else.
+    /// Reads an envelope; `None` for anything else, also for one that lacks what is required.
     pub fn parse(json: &[u8]) -> Option<Envelope> {
         let envelope: Envelope = serde_json::from_slice(json).ok()?;
-        ((envelope.status == Status::Error) == envelope.error.is_some()).then_some(envelope)
+        let is_valid = (envelope.status == Status::Error) == envelope.error.is_some()
+            && !envelope.text.is_empty()
+            && envelope.stats.get("time_ms").is_some_and(Value::is_number)
+            && envelope.context.get("cwd").is_some_and(Value::is_string)
+            && envelope.context.contains_key("params_input");
+        is_valid.then_some(envelope)
     }
 
     /// Wraps a plain output that is within its limits.
@@ -146,11 +151,11 @@ impl Envelope {
         if self.skips() {
             return self;
         }
-        let payload = self.payload(&policy.limits);
-        let is_cut = matches!(
-            cut(payload.text(), &policy.limits, policy.strategy),
-            Cut::Part(_)
-        );
+        let mut payload = self.payload(&policy.limits);
+        if !is_over(payload.text(), policy) && is_over(&self.text, policy) {
+            payload = Payload::Text(&self.text);
+        }
+        let is_cut = is_over(payload.text(), policy);
         if !is_cut && self.is_within(policy.max_result_chars) {
             return self;
         }
@@ -162,11 +167,17 @@ impl Envelope {
         };
         let mut limits = policy.limits;
         loop {
-            if let Cut::Part(preview) = cut(payload.text(), &limits, strategy) {
-                let envelope = self.clone().with_cut(&preview, strategy, &kept, policy);
-                if limits.max_chars() == Some(1) || envelope.is_within(policy.max_result_chars) {
-                    return envelope;
+            let cut = match cut(payload.text(), &limits, strategy) {
+                Cut::Part(preview) => {
+                    Some(self.clone().with_cut(&preview, strategy, &kept, policy))
                 }
+                Cut::Whole(_) => None,
+            };
+            match cut {
+                Some(envelope) if envelope.is_within(policy.max_result_chars) => return envelope,
+                // The guard is narrower than an envelope can be, so this is all that can be done.
+                cut if limits.max_chars() == Some(1) => return cut.unwrap_or(self),
+                _ => {}
             }
             // The guard holds for the JSON with its escapes, so the preview shrinks until that fits.
             let room = limits
@@ -194,7 +205,14 @@ impl Envelope {
         } else {
             Outcome::Succeeded
         };
-        let message = Message::compose(preview, strategy, kept.hint(policy, outcome), policy);
+        let removed = notice::removed(preview.removed(), policy.lang);
+        let message = Message::compose(
+            preview,
+            strategy,
+            &removed,
+            &kept.hint(policy, outcome),
+            policy,
+        );
         let truncation = Truncation::new(policy, strategy, preview, kept);
         self.data = object(
             json!({ "truncated": true, "truncation": truncation, "preview": message.preview }),
@@ -216,9 +234,8 @@ impl Envelope {
     /// Chooses what is measured and previewed: `text` where it carries the payload, else the largest string in `data`, else
     /// `data` itself. Where what is carried over is too long, it is the whole envelope.
     fn payload(&self, limits: &Limits) -> Payload<'_> {
-        let carried = json_len(&self.stats)
-            + json_len(&self.context)
-            + self.error.as_ref().map_or(0, |error| error.message.len());
+        let message = self.error.as_ref().map_or(0, |error| error.message.len());
+        let carried = json_len(&self.stats) + json_len(&self.context) + message;
         if carried > limits.reach_bytes().max(2 * CARRIED_BYTES) {
             return Payload::Pretty(pretty(self));
         }
@@ -228,13 +245,14 @@ impl Envelope {
             .map(largest_string)
             .max_by_key(|text| text.len())
             .unwrap_or("");
-        let strings: usize = self.data.values().map(string_bytes).sum();
-        let most = strings.max(json_len(&self.data).saturating_sub(STRUCTURE_BYTES));
-        // A text that only reports on the data is short beside it, or shows nothing of it.
-        let is_shown = self.text.len() >= largest.len() && self.text.contains(largest);
-        if is_shown && self.text.len() * 4 >= most {
+        let data = map_len(&self.data).saturating_sub(STRUCTURE_BYTES);
+        // A text that only reports on the data is short beside it; one that carries it shows it, or is far longer.
+        let is_shown = self.text.len() * 4 >= data && self.text.contains(largest);
+        if self.text.len() > data + STRUCTURE_BYTES
+            || (is_shown && self.text.len() >= largest.len())
+        {
             Payload::Text(&self.text)
-        } else if !largest.is_empty() && largest.len() * 2 >= most {
+        } else if !largest.is_empty() && largest.len() * 2 >= data {
             Payload::Text(largest)
         } else {
             Payload::Pretty(pretty(&self.data))
@@ -333,13 +351,25 @@ fn largest_string(value: &Value) -> &str {
     }
 }
 
-fn string_bytes(value: &Value) -> usize {
+/// Returns about how long a value is without the escapes and layout of JSON.
+fn plain_len(value: &Value) -> usize {
+    const SCALAR: usize = 6;
     match value {
         Value::String(text) => text.len(),
-        Value::Array(items) => items.iter().map(string_bytes).sum(),
-        Value::Object(map) => map.values().map(string_bytes).sum(),
-        _ => 0,
+        Value::Array(items) => items.iter().map(plain_len).sum::<usize>() + items.len(),
+        Value::Object(map) => map_len(map),
+        _ => SCALAR,
     }
+}
+
+fn map_len(map: &Map<String, Value>) -> usize {
+    map.iter()
+        .map(|(key, value)| key.len() + plain_len(value) + 1)
+        .sum()
+}
+
+fn is_over(text: &str, policy: &Policy<'_>) -> bool {
+    matches!(cut(text, &policy.limits, policy.strategy), Cut::Part(_))
 }
 
 /// Returns what is carried over of `stats` or `context`: all of it, or where that is too long its strings shortened, or

@@ -81,6 +81,7 @@ pub enum Rest<'a> {
 #[non_exhaustive]
 pub(crate) enum Message {
     Removed,
+    Unshown,
     GapSize,
     GapLines,
     Binary,
@@ -110,6 +111,10 @@ impl Message {
     const fn templates(self) -> (&'static str, &'static str) {
         match self {
             Message::Removed => ("...{n} {unit} truncated...", "...已截断 {n} {unit}..."),
+            Message::Unshown => (
+                "...{n} bytes of terminal control codes not shown...",
+                "...{n} 字节的终端控制码未显示...",
+            ),
             Message::GapSize => (
                 "... [truncated {n} {unit} / {m} lines] ...",
                 "... [截断了 {n} {unit} / {m} 行] ...",
@@ -224,6 +229,11 @@ impl Message {
 pub fn removed(removed: Removed, lang: Lang) -> String {
     let count = removed.count.to_string();
     Message::Removed.say(lang, &[("n", &count), ("unit", unit(removed.unit, lang))])
+}
+
+/// Returns the line for an output of which all but control codes is shown.
+pub(crate) fn unshown(removed: Removed, lang: Lang) -> String {
+    Message::Unshown.say(lang, &[("n", &removed.count.to_string())])
 }
 
 /// Returns what stands between two kept parts.
@@ -400,8 +410,9 @@ fn unit(unit: Unit, lang: Lang) -> &'static str {
 mod tests {
     use super::*;
 
-    const ALL: [Message; 24] = [
+    const ALL: [Message; 25] = [
         Message::Removed,
+        Message::Unshown,
         Message::GapSize,
         Message::GapLines,
         Message::Binary,

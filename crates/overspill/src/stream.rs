@@ -93,7 +93,7 @@ impl Stream {
         self.settle();
         match self.exceeded(&self.limits) {
             Some(_) => Streamed::Part(self.preview(&self.limits, self.strategy)),
-            None => Streamed::Whole(self.into_whole()),
+            None => Streamed::Whole(self.keeper.head),
         }
     }
 
@@ -126,9 +126,22 @@ impl Stream {
         })
     }
 
+    /// Tells whether all that can be shown of the output is within the limits, and only control codes were too much.
+    pub(crate) fn is_all_shown(&self, limits: &Limits) -> bool {
+        self.unshown > 0
+            && self.with_ends(|ends| {
+                let bytes = self.bytes;
+                let shown = Ends {
+                    size: Size { bytes, ..ends.size },
+                    ..*ends
+                };
+                shown.exceeded(limits).is_none()
+            })
+    }
+
     /// Returns an output that is within its limits.
-    pub(crate) fn into_whole(self) -> Vec<u8> {
-        self.keeper.head
+    pub(crate) fn whole(&self) -> &[u8] {
+        &self.keeper.head
     }
 
     fn with_ends<T>(&self, use_ends: impl FnOnce(&Ends<'_>) -> T) -> T {

@@ -32,7 +32,7 @@ fn show(app: &App, as_json: bool) -> anyhow::Result<()> {
                     value => json!(value.to_string()),
                 };
                 (
-                    setting.key.to_owned(),
+                    setting.full_key(),
                     json!({ "value": value, "origin": origin.to_string() }),
                 )
             })
@@ -43,13 +43,7 @@ fn show(app: &App, as_json: bool) -> anyhow::Result<()> {
     }
     let rows: Vec<[String; 3]> = effective
         .iter()
-        .map(|(setting, value, origin)| {
-            [
-                setting.key.to_owned(),
-                value.to_string(),
-                origin.to_string(),
-            ]
-        })
+        .map(|(setting, value, origin)| [setting.full_key(), value.to_string(), origin.to_string()])
         .collect();
     let width = |column: usize| {
         rows.iter()

@@ -9,7 +9,7 @@ use std::os::unix::process::ExitStatusExt as _;
 use std::process::{Child, ExitCode, ExitStatus};
 use std::time::{Duration, Instant};
 
-use overspill::{Outcome, Sink, io_cause, notice};
+use overspill::{Code, Envelope, Lang, Outcome, Sink, io_cause, notice};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde_json::json;
 
@@ -44,7 +44,7 @@ pub(crate) fn run(app: &App, args: &RunArgs, format: Format) -> anyhow::Result<E
     let caught = Caught::new()?;
     let (pipe, child) = match spawn(args) {
         Ok(spawned) => spawned,
-        Err(error) => return Ok(cannot_run(args, &error)),
+        Err(error) => return Ok(cannot_run(args, &error, format, policy.lang)),
     };
     let forwarding = caught.forward_to(child.id());
     let mut sink = if args.raw {
@@ -84,7 +84,10 @@ pub(crate) fn run(app: &App, args: &RunArgs, format: Format) -> anyhow::Result<E
         .into_iter()
         .collect(),
     };
-    output::print_bounded(&sink.finish(outcome), format, policy.lang, facts)?;
+    // Whatever becomes of what we print, the exit code is the command's.
+    if let Err(error) = output::print_output(sink, outcome, format, &facts) {
+        drop(writeln!(io::stderr().lock(), "overspill: {error}"));
+    }
     if left == Left::Behind && !args.quiet {
         drop(writeln!(
             io::stderr().lock(),
@@ -112,22 +115,26 @@ fn spawn(args: &RunArgs) -> io::Result<(io::PipeReader, Child)> {
     Ok((reader, child))
 }
 
-fn cannot_run(args: &RunArgs, error: &io::Error) -> ExitCode {
+/// Tells why a command could not be started, as a shell would.
+fn cannot_run(args: &RunArgs, error: &io::Error, format: Format, lang: Lang) -> ExitCode {
     let program = args
         .command
         .first()
         .map(|program| program.to_string_lossy())
         .unwrap_or_default();
-    drop(writeln!(
-        io::stderr().lock(),
-        "overspill: `{program}`: {}",
-        io_cause(error)
-    ));
-    match error.kind() {
-        io::ErrorKind::NotFound => ExitCode::from(NOT_FOUND),
-        io::ErrorKind::InvalidInput => ExitCode::from(exit::USAGE),
-        _ => ExitCode::from(CANNOT_RUN),
+    let message = format!("`{program}`: {}", io_cause(error));
+    drop(writeln!(io::stderr().lock(), "overspill: {message}"));
+    let (exit_code, code) = match error.kind() {
+        io::ErrorKind::NotFound => (NOT_FOUND, Code::NotFound),
+        io::ErrorKind::InvalidInput => (exit::USAGE, Code::InvalidParam),
+        io::ErrorKind::PermissionDenied => (CANNOT_RUN, Code::PermissionDenied),
+        _ => (CANNOT_RUN, Code::ExecutionError),
+    };
+    if format == Format::Envelope {
+        let envelope = Envelope::of_output("", lang).failed(code, message);
+        drop(output::print_line(&envelope.to_json()));
     }
+    ExitCode::from(exit_code)
 }
 
 /// Whether something still held the output when it was no longer waited for.

@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{self, IsTerminal as _, Read};
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use overspill::{Envelope, Outcome, Policy, Sink, io_cause};
@@ -14,6 +15,7 @@ use crate::args::Format;
 use crate::exit::{self, usage_error};
 use crate::output::{self, Facts};
 use crate::progress::Progress;
+use crate::signals;
 
 const TOOL: &str = "truncate";
 
@@ -50,6 +52,12 @@ pub(crate) fn run(app: &App, file: Option<&Path>, format: Format) -> anyhow::Res
             None => return Ok(ExitCode::SUCCESS),
         }
     }
+    let is_piped = file.is_none() && !io::stdin().is_terminal();
+    let interrupted = if is_piped {
+        Some(signals::outlive_interrupt()?)
+    } else {
+        None
+    };
     let sink = pour(&mut input, Sink::new(&policy), &mut Progress::new(false))?;
     let params = file
         .iter()
@@ -61,12 +69,22 @@ pub(crate) fn run(app: &App, file: Option<&Path>, format: Format) -> anyhow::Res
     )]
     .into_iter()
     .collect();
-    let facts = Facts {
-        failed: None,
-        stats,
-        params,
-    };
-    output::print_bounded(&sink.finish(Outcome::Unknown), format, policy.lang, facts)
+    output::print_output(
+        sink,
+        Outcome::Unknown,
+        format,
+        &Facts {
+            failed: None,
+            stats,
+            params,
+        },
+    )?;
+    let is_interrupted = interrupted.is_some_and(|interrupted| interrupted.load(Ordering::SeqCst));
+    Ok(if is_interrupted {
+        ExitCode::from(signals::INTERRUPTED as u8)
+    } else {
+        ExitCode::SUCCESS
+    })
 }
 
 /// Prints an input that is an envelope, or a tool result that bounds itself; returns any other to be read as output.

@@ -1,1 +1,26 @@
+//! The program from outside: what is typed, what comes out, what is on the disk afterwards.
+//!
+//! One binary, one module for each thing a user does. Every test runs the real program in a [`support::Sandbox`].
 
+#![expect(
+    clippy::unwrap_used,
+    reason = "a test may panic, and so may what it calls"
+)]
+
+/// A scratch root, a scrubbed environment, a command, and words that stay the same from run to run.
+mod support;
+
+/// Settings: where they come from, who wins, and what is said of a wrong one.
+mod config;
+/// Envelopes in, envelopes out: SPEC section 5.
+mod envelope;
+/// Completions, manual page, help.
+mod generate;
+/// A command under overspill: exit codes, signals, streams, control codes.
+mod run;
+/// Getting at what was saved.
+mod show;
+/// The store: what is in it, what stays, what goes, and what happens when it cannot be written.
+mod store;
+/// Bounding a file or a pipe.
+mod truncate;

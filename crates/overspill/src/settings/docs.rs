@@ -134,7 +134,7 @@ pub fn reference() -> String {
             .collect();
         out += &format!(
             "| `{}`{aliases} | {} | {flag} | {variable} | `{}` | {} | {} |\n",
-            setting.key,
+            setting.full_key(),
             place(setting.scope),
             setting.default,
             setting.expected(),

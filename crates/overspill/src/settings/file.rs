@@ -1,6 +1,6 @@
 //! What a configuration file says.
 
-use super::yaml::{self, Key, Node, NodeKind, Trouble};
+use super::yaml::{self, Key, Node, NodeKind, Trouble, quote};
 use super::{KNOWN_TOOLS, SETTINGS, Scope, Setting, Value, plain_name, setting};
 use crate::error::{Error, ErrorKind};
 use crate::hint::{Action, Rule};
@@ -29,6 +29,9 @@ pub struct FileSettings {
     /// `permissions`, if they were given.
     pub(super) permissions: Option<Vec<Rule>>,
 }
+
+/// More than this is no name of a tool or a setting.
+const NAME_BYTES: usize = 128;
 
 /// What may stand at the top beside settings.
 const SECTIONS: [&str; 5] = [
@@ -101,7 +104,7 @@ impl FileSettings {
     }
 
     fn read_tools(&mut self, key: &Key, node: &Node) -> Result<(), Trouble> {
-        for (tool, node) in mapping(node, &format!("`{}`", key.name))? {
+        for (tool, node) in mapping(node, &quote(&key.name))? {
             let fits = |setting: &Setting| match setting.scope {
                 Scope::Tool => true,
                 Scope::OnlyTools(tools) => tools
@@ -137,7 +140,7 @@ fn values(
     tool: Option<&str>,
     fits: impl Fn(&Setting) -> bool,
 ) -> Result<Vec<Written>, Trouble> {
-    let members = mapping(node, &format!("`{}`", key.name))?;
+    let members = mapping(node, &quote(&key.name))?;
     let mut written: Vec<Written> = Vec::new();
     for (key, node) in members {
         let next = value(key, node, tool, &[], &fits)?;
@@ -181,11 +184,10 @@ fn value(
             line: key.line,
         }),
         None => {
-            let shown = &text[..text.floor_char_boundary(200)];
             let cause = format!(
-                "`{}` is `{}`, expected {}",
+                "`{}` is {}, expected {}",
                 key.name,
-                shown.escape_debug(),
+                quote(text),
                 found.expected()
             );
             Err(Trouble {
@@ -206,7 +208,9 @@ fn misplaced(key: &Key, tool: Option<&str>) -> Option<Trouble> {
         Scope::Top => "the top of the file".to_owned(),
         Scope::Summarization => "`summarization`".to_owned(),
     };
-    let of = tool.map(|tool| format!(" of `{tool}`")).unwrap_or_default();
+    let of = tool
+        .map(|tool| format!(" of {}", quote(tool)))
+        .unwrap_or_default();
     Some(Trouble {
         line: key.line,
         cause: format!(
@@ -217,26 +221,28 @@ fn misplaced(key: &Key, tool: Option<&str>) -> Option<Trouble> {
 }
 
 fn unknown(key: &Key, known: &[&str]) -> Trouble {
-    let shown = &key.name[..key.name.floor_char_boundary(200)];
     let cause = format!(
-        "unknown key `{}`, expected {}",
-        shown.escape_debug(),
+        "unknown key {}, expected {}",
+        quote(&key.name),
         super::value::one_of(known)
     );
-    let near = nearest(&key.name, known)
-        .map(|near| format!("; did you mean `{near}`?"))
-        .unwrap_or_default();
+    let anywhere = SETTINGS.iter().map(|setting| setting.key);
+    let candidates: Vec<&str> = known.iter().copied().chain(anywhere).collect();
+    let near = nearest(&key.name, &candidates).map(|near| format!("; did you mean `{near}`?"));
     Trouble {
         line: key.line,
-        cause: cause + &near,
+        cause: cause + &near.unwrap_or_default(),
     }
 }
 
-/// Returns the known name that a wrong one most likely stands for.
-pub(crate) fn nearest<'k>(name: &str, known: &[&'k str]) -> Option<&'k str> {
+/// Returns the known name that a wrong one most likely stands for; the first of equals.
+fn nearest<'k>(name: &str, known: &[&'k str]) -> Option<&'k str> {
+    if name.len() > NAME_BYTES {
+        return None;
+    }
     let distance = |known: &str| strsim::damerau_levenshtein(name, known);
     let near = known.iter().copied().min_by_key(|known| distance(known))?;
-    (name.len() <= 64 && distance(near) <= near.len().div_ceil(3)).then_some(near)
+    (distance(near) <= near.len().div_ceil(3)).then_some(near)
 }
 
 fn check_glob(tool: &Key) -> Result<(), Trouble> {
@@ -244,7 +250,7 @@ fn check_glob(tool: &Key) -> Result<(), Trouble> {
         .name
         .chars()
         .all(|c| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '*' | '?'));
-    if is_name && !tool.name.is_empty() {
+    if is_name && (1..=NAME_BYTES).contains(&tool.name.len()) {
         return Ok(());
     }
     let known: Vec<&str> = KNOWN_TOOLS.iter().map(|tool| tool.name).collect();
@@ -255,8 +261,8 @@ fn check_glob(tool: &Key) -> Result<(), Trouble> {
     Err(Trouble {
         line: tool.line,
         cause: format!(
-            "`{}` is not the name of a tool, {expected}",
-            tool.name.escape_debug()
+            "{} is not the name of a tool, {expected}",
+            quote(&tool.name)
         ),
     })
 }
@@ -297,8 +303,8 @@ fn rule(node: &Node) -> Result<Rule, Trouble> {
     let (permission, pattern, action) = (text("permission")?, text("pattern")?, text("action")?);
     let action = Action::parse(&action).ok_or_else(|| {
         let cause = format!(
-            "`action` is `{}`, expected `allow`, `ask` or `deny`",
-            action.escape_debug()
+            "`action` is {}, expected `allow`, `ask` or `deny`",
+            quote(&action)
         );
         Trouble {
             line: node.line,

@@ -53,6 +53,14 @@ pub struct Setting {
 }
 
 impl Setting {
+    /// Returns its name with the section it stands in, where that is needed to know it by.
+    pub fn full_key(&self) -> String {
+        match self.scope {
+            Scope::Summarization => format!("summarization.{}", self.key),
+            _ => self.key.to_owned(),
+        }
+    }
+
     /// Returns its flag, without the hyphens before it.
     pub fn flag(&self) -> String {
         self.key.replace('_', "-")

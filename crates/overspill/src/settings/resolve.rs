@@ -5,6 +5,7 @@ use std::fmt;
 use std::path::PathBuf;
 
 use super::file::{FileSettings, Written};
+use super::yaml::quote;
 use super::{KNOWN_TOOLS, PRESETS, SETTINGS, Scope, Setting, Value, plain_name, setting};
 use crate::error::{Error, ErrorKind};
 use crate::hint::{Reach, Rule, wildcard};
@@ -197,11 +198,12 @@ fn apply_text(values: &mut Values, key: &str, text: &str, origin: &Origin) {
 
 fn parse(setting: &Setting, text: &str, source: &str) -> Result<Value, Error> {
     setting.kind.parse(text).ok_or_else(|| {
-        let shown = text[..text.floor_char_boundary(200)].escape_debug();
-        Error::new(
-            ErrorKind::Settings,
-            format!("`{source}` is `{shown}`, expected {}", setting.expected()),
-        )
+        let message = format!(
+            "`{source}` is {}, expected {}",
+            quote(text),
+            setting.expected()
+        );
+        Error::new(ErrorKind::Settings, message)
     })
 }
 

@@ -267,6 +267,18 @@ fn mistakes_in_a_file_are_named_in_one_line() {
             && error.ends_with("did you mean `max_lines`?"),
         "{error}"
     );
+    let long = "x".repeat(100_000);
+    for text in [
+        format!("? {long}\n: 1\n"),
+        format!("tools:\n  ? {long}\n  : {{}}\n"),
+        format!("default:\n  max_lines: {long}\n"),
+        "tools:\n  \"a\\nb\": {}\n  \"a\\nb\": {}\n".into(),
+    ] {
+        let error = FileSettings::parse("c.yaml", &text)
+            .unwrap_err()
+            .to_string();
+        assert!(error.len() < 1000 && !error.contains('\n'), "{error}");
+    }
     let error = FileSettings::parse("c.yaml", "a: [")
         .unwrap_err()
         .to_string();
@@ -346,7 +358,7 @@ fn documentation_names_every_setting() {
     let (reference, schema) = (reference(), schema());
     for setting in SETTINGS {
         assert!(
-            reference.contains(&format!("| `{}`", setting.key)),
+            reference.contains(&format!("| `{}`", setting.full_key())),
             "{}",
             setting.key
         );

@@ -8,6 +8,9 @@ use saphyr_parser::{Event, Parser, Span};
 /// How deep a configuration may nest.
 const DEPTH_MAX: usize = 16;
 
+/// The most that an error quotes.
+const QUOTE_BYTES: usize = 100;
+
 /// A node of the tree, with the line it starts on, from 1.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct Node {
@@ -126,12 +129,20 @@ impl<'t> Reader<'t> {
             if members.iter().any(|(known, _)| known.name == key.name) {
                 return Err(Trouble {
                     line: key.line,
-                    cause: format!("`{}` stands twice", key.name),
+                    cause: format!("{} stands twice", quote(&key.name)),
                 });
             }
             let (event, span) = self.next()?;
             members.push((key, self.node(event, span, depth + 1)?));
         }
+    }
+}
+
+/// Returns what a user wrote in quotes, on one line and not too long.
+pub(super) fn quote(text: &str) -> String {
+    match &text[..text.floor_char_boundary(QUOTE_BYTES)] {
+        "" => "empty".to_owned(),
+        start => format!("`{}`", start.escape_debug()),
     }
 }
 

@@ -40,18 +40,20 @@ pub(super) fn open_store(root: &Path, dir: &Path, missing: Missing) -> Result<Ow
         let parent = openat(CWD, parent, flags, Mode::empty()).map_err(trouble)?;
         return step(&parent, Path::new(name), &shown, missing);
     }
-    let mut at = openat(
+    let is_inside = |component| matches!(component, Component::Normal(_) | Component::CurDir);
+    if !dir.components().all(is_inside) {
+        return Err(Error::store(&shown, "leads outside the root"));
+    }
+    let root = openat(
         CWD,
         root,
         DIRECTORY.difference(OFlags::NOFOLLOW),
         Mode::empty(),
-    )
-    .map_err(trouble)?;
+    );
+    let mut at = root.map_err(trouble)?;
     for component in dir.components() {
-        match component {
-            Component::Normal(name) => at = step(&at, Path::new(name), &shown, missing)?,
-            Component::CurDir => {}
-            _ => return Err(Error::store(&shown, "leads outside the root")),
+        if let Component::Normal(name) = component {
+            at = step(&at, Path::new(name), &shown, missing)?;
         }
     }
     Ok(at)

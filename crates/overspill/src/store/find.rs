@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::os::fd::OwnedFd;
-use std::path::Path;
+use std::path::{Component, Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, openat, statat};
@@ -112,11 +112,15 @@ impl Store {
         Ok(entries)
     }
 
+    /// Tells whether `wanted` is the name or the path of a spill, relative to the root or absolute.
     fn is_path_of(&self, entry: &Entry, wanted: &str) -> bool {
-        let path = Path::new(wanted);
+        let plain = |path: &Path| {
+            path.components()
+                .filter(|part| *part != Component::CurDir)
+                .collect::<PathBuf>()
+        };
         entry.name == wanted
-            || path == Path::new(&entry.path)
-            || path == self.dir().join(&entry.name)
+            || plain(&self.root.join(wanted)) == plain(&self.dir().join(&entry.name))
     }
 
     fn no_spill(&self, wanted: &str) -> Error {
