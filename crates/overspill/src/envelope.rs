@@ -128,7 +128,10 @@ impl Envelope {
     /// a cut put its record there.
     pub fn failed(mut self, code: Code, message: String) -> Envelope {
         if let Some(Value::String(content)) = self.data.remove("content") {
-            self.text = format!("{message}\n\n{content}");
+            self.text = match content.as_str() {
+                "" => message.clone(),
+                content => format!("{message}\n\n{content}"),
+            };
             self.data.clear();
         }
         self.status = Status::Error;
