@@ -2,6 +2,7 @@
 
 mod app;
 mod args;
+mod buffer;
 mod commands;
 mod config;
 mod exit;

@@ -12,7 +12,8 @@ use crate::strategy::Strategy;
 /// ```
 /// use overspill::{Lang, guard};
 /// assert_eq!(guard("short", 100, Lang::En), "short");
-/// let cut = guard(&"x".repeat(10_000), 1_000, Lang::En);
+/// let long = "x".repeat(10_000);
+/// let cut = guard(&long, 1_000, Lang::En);
 /// assert!(cut.chars().count() <= 1_000 && cut.contains("... [truncated 9360 chars / 0 lines] ..."));
 /// ```
 pub fn guard(message: &str, max_chars: usize, lang: Lang) -> Cow<'_, str> {

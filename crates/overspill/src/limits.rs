@@ -159,6 +159,14 @@ impl Limits {
         .unwrap_or(CEILING_BYTES)
     }
 
+    /// Returns the limits with the one on tokens off.
+    pub(crate) const fn without_tokens(self) -> Self {
+        Limits {
+            max_tokens: None,
+            ..self
+        }
+    }
+
     /// Returns the byte limit that is in force: the user's, or the ceiling where no size limit is on.
     pub(crate) fn bytes_in_force(&self) -> Option<usize> {
         let other = self.max_chars.is_some() || self.max_tokens.is_some();

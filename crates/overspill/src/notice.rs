@@ -1,8 +1,8 @@
 //! The words a model reads about a cut: one table, in English and Chinese.
 //!
-//! Every message is a row of [`Message`] with a template in each language; nothing else in the project words a notice.
+//! Every message is a row of `Message` with a template in each language; nothing else in the project words a notice.
 //! A notice is at most [`NOTICE_BYTES`] long beside the path it names. What an agent can do next is
-//! [`Reach`](crate::hint::Reach), which is data; this module only says it.
+//! [`Reach`], which is data; this module only says it.
 
 use std::borrow::Cow;
 

@@ -23,9 +23,6 @@ const BATCH_BYTES: usize = 4096;
 /// Up to how many line ends of a stretch without seams are tried one by one.
 const LINEAR_LINES: usize = 32;
 
-/// How many lines beyond the likely last one are tried where the lines are many.
-const TRIES_BEYOND: usize = 2;
-
 /// A token vocabulary.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
@@ -301,7 +298,7 @@ fn from_end(encoding: Encoding, text: &str, limit: usize) -> Counted {
 /// A text that is far longer is not read to its end: a start with a quarter more tokens than there is room for decides,
 /// since what follows can change only the last few of them.
 fn start_within(encoding: Encoding, text: &str, room: usize) -> Result<usize, usize> {
-    let mut window = first_window(room);
+    let mut window = first_window(room, text.len());
     loop {
         let end = text.floor_char_boundary(window);
         let tokens = encoding.encode(&text[..end]);
@@ -317,7 +314,7 @@ fn start_within(encoding: Encoding, text: &str, room: usize) -> Result<usize, us
 
 /// The same from the end of a text.
 fn end_within(encoding: Encoding, text: &str, room: usize) -> Result<usize, usize> {
-    let mut window = first_window(room);
+    let mut window = first_window(room, text.len());
     loop {
         let start = text.ceil_char_boundary(text.len().saturating_sub(window));
         let tokens = encoding.encode(&text[start..]);
@@ -333,9 +330,14 @@ fn end_within(encoding: Encoding, text: &str, room: usize) -> Result<usize, usiz
     }
 }
 
-/// Returns how much of a text is read first: plain text has about four bytes a token.
-fn first_window(room: usize) -> usize {
-    room.saturating_mul(8).max(BATCH_BYTES)
+/// Returns how much of a text is read first: twice what plain text needs, or all of one that is not much longer.
+fn first_window(room: usize, len: usize) -> usize {
+    let window = room.saturating_mul(8).max(BATCH_BYTES);
+    if len <= window.saturating_mul(4) {
+        len
+    } else {
+        window
+    }
 }
 
 /// Returns how much is read next: what `room` should take by the tokens seen so far, and some more.
@@ -351,20 +353,14 @@ fn decisive(room: usize) -> usize {
     room.saturating_add(room / 4).saturating_add(64)
 }
 
-/// Returns the last of `edges` for which `fits` holds. Where they are many, the search starts from the first `likely` ones,
-/// tries a few beyond them, and goes back in growing steps: it may stop short by a few lines, but never for long.
+/// Returns the last of `edges` for which `fits` holds. Where they are many, the search starts from the first `likely` ones
+/// and goes back in growing steps: it may stop short by a few lines, but never searches for long.
 fn last_fit(edges: &[usize], likely: usize, fits: impl Fn(usize) -> bool) -> Option<usize> {
     if edges.len() <= LINEAR_LINES {
         return edges.iter().rev().copied().find(|&edge| fits(edge));
     }
-    let beyond = edges[likely..]
-        .iter()
-        .take(TRIES_BEYOND)
-        .take_while(|&&edge| fits(edge))
-        .count();
-    let mut count = likely + beyond;
-    let mut step = 1;
-    while beyond == 0 && count > 0 && !fits(edges[count - 1]) {
+    let (mut count, mut step) = (likely, 1);
+    while count > 0 && !fits(edges[count - 1]) {
         count = count.saturating_sub(step);
         step *= 2;
     }

@@ -15,6 +15,7 @@ use serde_json::json;
 
 use crate::app::App;
 use crate::args::{Format, RunArgs};
+use crate::buffer::Buffer;
 use crate::exit;
 use crate::output::{self, Facts};
 use crate::progress::Progress;
@@ -173,12 +174,13 @@ fn drain(
     ended: &io::PipeReader,
     take: &mut impl FnMut(&[u8]),
 ) -> io::Result<Left> {
-    let mut chunk = vec![0; CHUNK_BYTES];
+    let mut buffer = Buffer::new(CHUNK_BYTES);
+    let chunk = buffer.bytes();
     let mut ended_at: Option<Instant> = None;
     loop {
         let ready = wait(pipe, ended, ended_at)?;
         if ready.has_output {
-            match pipe.read(&mut chunk) {
+            match pipe.read(chunk) {
                 Ok(0) => return Ok(Left::Nothing),
                 Ok(len) => take(&chunk[..len]),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}

@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 
 use crate::app::App;
 use crate::args::Format;
+use crate::buffer::Buffer;
 use crate::exit::{self, usage_error};
 use crate::output::{self, Facts};
 use crate::progress::Progress;
@@ -128,9 +129,10 @@ fn pour<'p>(
     mut sink: Sink<'p>,
     progress: &mut Progress,
 ) -> anyhow::Result<Sink<'p>> {
-    let mut chunk = vec![0; CHUNK_BYTES];
+    let mut buffer = Buffer::new(CHUNK_BYTES);
+    let chunk = buffer.bytes();
     loop {
-        match input.read(&mut chunk) {
+        match input.read(chunk) {
             Ok(0) => return Ok(sink),
             Ok(len) => sink.push(&chunk[..len]),
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}

@@ -22,19 +22,36 @@ const RESERVED: usize = 200;
 /// From which limit on the marker gets [`RESERVED`]; below it the ends get all that the marker leaves.
 const ROOMY: usize = 250;
 
+/// More tokens than the words of a marker can have.
+const MARKER_TOKENS: usize = 100;
+
 /// The three dots that stand for a marker where there is no room for one.
 const DOTS: usize = 3;
 
-/// Cuts an output that is over a limit.
-pub(super) fn cut<'t>(ends: &Ends<'t>, limits: &Limits) -> Preview<'t> {
-    if ends.complete && Ends::whole(body(ends.head)).exceeded(limits).is_none() {
-        // Only its final newline, or control codes that are not shown, were too much.
-        return start_only(ends, limits);
+/// Cuts an output that is over the limit `first`, and over none before it.
+pub(super) fn cut<'t>(ends: &Ends<'t>, limits: &Limits, first: Unit) -> Preview<'t> {
+    // What is shown can be shorter than what came, without its final newline and control codes, and longer, where bytes
+    // were not UTF-8.
+    let shown = ends
+        .complete
+        .then(|| Ends::measured(body(ends.head), limits));
+    if first != Unit::Tokens && shown.is_some_and(|shown| shown.exceeded(limits).is_none()) {
+        return super::head::cut(ends, limits, first);
     }
-    let mut biting: Vec<Unit> = ALL
-        .into_iter()
-        .filter(|&unit| bites(ends, limits, unit))
-        .collect();
+    let bites = |unit: Unit| {
+        let is_over = |ends: &Ends<'_>| {
+            Ends {
+                clips: Default::default(),
+                ..*ends
+            }
+            .exceeded(&only(limits, unit))
+                == Some(unit)
+        };
+        unit == first
+            || (unit > first && is_over(ends))
+            || (unit != Unit::Tokens && shown.as_ref().is_some_and(is_over))
+    };
+    let mut biting: Vec<Unit> = ALL.into_iter().filter(|&unit| bites(unit)).collect();
     // By eighths: from all of the share down to nothing in a few dozen steps.
     let (mut scale, mut has_few_lines) = (1024, false);
     while scale > 0 {
@@ -54,22 +71,11 @@ pub(super) fn cut<'t>(ends: &Ends<'t>, limits: &Limits) -> Preview<'t> {
             Some(_) => scale = scale * 7 / 8,
         }
     }
-    start_only(ends, limits)
+    // No room for two ends.
+    super::head::cut(ends, limits, first)
 }
 
 const ALL: [Unit; 4] = [Unit::Lines, Unit::Bytes, Unit::Chars, Unit::Tokens];
-
-fn bites(ends: &Ends<'_>, limits: &Limits, unit: Unit) -> bool {
-    let alone = only(limits, unit);
-    let nothing_clipped = Ends {
-        clips: Default::default(),
-        ..*ends
-    };
-    // What is shown can be longer than what came, where bytes were not UTF-8.
-    let is_shown_over =
-        ends.complete && Ends::whole(body(ends.head)).exceeded(&alone) == Some(unit);
-    is_shown_over || nothing_clipped.exceeded(&alone) == Some(unit)
-}
 
 /// Returns `limits` with all but one switched off.
 fn only(limits: &Limits, unit: Unit) -> Limits {
@@ -84,15 +90,20 @@ fn only(limits: &Limits, unit: Unit) -> Limits {
 
 /// Returns a limit that the preview breaks, in any language its marker may be in.
 fn first_broken(preview: &Preview<'_>, limits: &Limits) -> Option<Unit> {
-    Lang::ALL
-        .into_iter()
-        .find_map(|lang| Ends::whole(&preview.text(lang)).exceeded(limits))
-}
-
-/// What remains where there is no room for two ends: the start.
-fn start_only<'t>(ends: &Ends<'t>, limits: &Limits) -> Preview<'t> {
-    let first = ends.exceeded(limits).unwrap_or(Unit::Bytes);
-    super::head::cut(ends, limits, first)
+    let sizes = limits.without_tokens();
+    let broken = |lang| Ends::measured(&preview.text(lang), &sizes).exceeded(&sizes);
+    if let Some(unit) = Lang::ALL.into_iter().find_map(broken) {
+        return Some(unit);
+    }
+    let (encoding, max) = (limits.token_encoding(), limits.max_tokens()?);
+    let [first, others @ ..] = Lang::ALL;
+    let Some(count) = encoding.count_within(&preview.text(first), max) else {
+        return Some(Unit::Tokens);
+    };
+    // Between languages only the words of the marker differ, so one count does where there is room to spare.
+    let is_roomy = count as usize + MARKER_TOKENS <= max;
+    let is_over = |lang| !encoding.fits(&preview.text(lang), max);
+    (!is_roomy && others.into_iter().any(is_over)).then_some(Unit::Tokens)
 }
 
 /// One try at a preview with two ends.

@@ -3,7 +3,7 @@
 //! A shortened line keeps its start, whatever the strategy, and ends in `...`; its chars, the dots included, are within the
 //! limit. Bytes pass undecoded; no more of a line is held than the limit can keep.
 
-use memchr::{memchr, memchr_iter};
+use memchr::{memchr, memrchr};
 
 use super::edge;
 use crate::limits::Limits;
@@ -16,8 +16,32 @@ pub(super) fn is_needed(text: &str, limits: &Limits) -> bool {
     let Some(max) = limits.max_line_chars() else {
         return false;
     };
-    text.split('\n')
-        .any(|line| line.len() > max && super::head::nth_char(line, max).is_some())
+    let mut at = short_lines(text.as_bytes(), max);
+    while at < text.len() {
+        let line = text[at..].split('\n').next().unwrap_or("");
+        if super::head::nth_char(line, max).is_some() {
+            return true;
+        }
+        at = (at + line.len() + 1).min(text.len());
+        at += short_lines(&text.as_bytes()[at..], max);
+    }
+    false
+}
+
+/// Returns the length of the complete lines at the start of `bytes` that are short whatever they hold.
+fn short_lines(bytes: &[u8], max_chars: usize) -> usize {
+    let mut end: usize = 0;
+    loop {
+        // A leap: the last newline within reach ends a line that is short, and so are all before it.
+        let reach = end
+            .saturating_add(max_chars)
+            .saturating_add(1)
+            .min(bytes.len());
+        match memrchr(b'\n', &bytes[end..reach]) {
+            Some(newline) => end += newline + 1,
+            None => return end,
+        }
+    }
 }
 
 /// Passes lines on, the long ones shortened.
@@ -51,7 +75,7 @@ impl Clipper {
     /// Takes a chunk; what may pass goes to `keep`, a second argument telling whether it is the `...` of a shortened line.
     pub(crate) fn push(&mut self, mut chunk: &[u8], keep: &mut impl FnMut(&[u8], bool)) {
         if self.held.is_empty() && !self.dropping {
-            let short = self.short_lines(chunk);
+            let short = short_lines(chunk, self.max_chars);
             keep(&chunk[..short], false);
             chunk = &chunk[short..];
         }
@@ -60,7 +84,7 @@ impl Clipper {
             self.part(line, keep);
             self.end(keep);
             keep(b"\n", false);
-            let short = self.short_lines(&rest[1..]);
+            let short = short_lines(&rest[1..], self.max_chars);
             keep(&rest[1..=short], false);
             chunk = &rest[1 + short..];
         }
@@ -82,18 +106,6 @@ impl Clipper {
         self.held.clear();
         self.dropping = false;
         self.dropped = Default::default();
-    }
-
-    /// Returns the length of the complete lines at the start of `chunk` that are short whatever they hold.
-    fn short_lines(&self, chunk: &[u8]) -> usize {
-        let mut end = 0;
-        for newline in memchr_iter(b'\n', chunk) {
-            if newline - end > self.max_chars {
-                break;
-            }
-            end = newline + 1;
-        }
-        end
     }
 
     fn part(&mut self, mut piece: &[u8], keep: &mut impl FnMut(&[u8], bool)) {

@@ -55,7 +55,7 @@ pub fn cut<'t>(text: &'t str, limits: &Limits, strategy: Strategy) -> Cut<'t> {
             Streamed::Whole(_) => Cut::Whole(text),
         };
     }
-    let ends = Ends::whole(text);
+    let ends = Ends::measured(text, limits);
     match ends.exceeded(limits) {
         None => Cut::Whole(text),
         Some(first) => Cut::Part(ends.cut(limits, strategy, first)),
@@ -116,6 +116,15 @@ impl<'t> Ends<'t> {
         }
     }
 
+    /// The same, its chars counted if a limit asks for them and the bytes do not decide.
+    pub(crate) fn measured(text: &'t str, limits: &Limits) -> Self {
+        let asks = limits.max_chars().is_some_and(|max| text.len() > max);
+        Ends {
+            chars: asks.then(|| text.chars().count() as u64),
+            ..Ends::whole(text)
+        }
+    }
+
     /// Returns the unit of the first limit that the output is over, in the order lines, bytes, chars, tokens.
     pub(crate) fn exceeded(&self, limits: &Limits) -> Option<Unit> {
         let over = |limit: Option<usize>, size: u64| limit.is_some_and(|limit| size > limit as u64);
@@ -149,7 +158,7 @@ impl<'t> Ends<'t> {
         match strategy {
             Strategy::Head => head::cut(self, limits, first),
             Strategy::Tail => tail::cut(self, limits, first),
-            Strategy::HeadTail => both::cut(self, limits),
+            Strategy::HeadTail => both::cut(self, limits, first),
         }
     }
 
