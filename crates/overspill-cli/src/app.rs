@@ -3,20 +3,20 @@
 use std::path::{Path, PathBuf};
 
 use clap::ArgMatches;
-use overspill::settings::{Effective, SETTINGS};
-use overspill::{Keeping, Paths, Policy, Settings, Store};
+use overspill::settings::{Effective, Origin, SETTINGS};
+use overspill::{Keeping, Paths, Policy, Settings, Store, notice};
 
 use crate::config;
-
-/// Why nothing is saved under `--no-spill`.
-const NO_SPILL: &str = "`--no-spill` was given";
 
 /// A call of the program.
 #[derive(Debug)]
 pub(crate) struct App {
     pub(crate) root: PathBuf,
     pub(crate) settings: Settings,
-    pub(crate) program: String,
+    /// How this program was called, with the flags that lead to its root and configuration.
+    program: String,
+    /// The working directory, relative to the root.
+    pub(crate) cwd: String,
     tool: Option<String>,
     has_task_tool: bool,
     spills: bool,
@@ -30,8 +30,18 @@ impl App {
         let path = |name: &str| matches.get_one::<PathBuf>(name).map(PathBuf::as_path);
         let root = config::root(path("root"))?;
         let settings = with_flags(config::load(&root, path("config"))?, matches)?;
+        let here = Path::new(".").canonicalize().unwrap_or_default();
+        let below = here
+            .strip_prefix(&root)
+            .map(|path| path.to_string_lossy().into_owned())
+            .unwrap_or_default();
         Ok(App {
-            works_in_root: Path::new(".").canonicalize().is_ok_and(|here| here == root),
+            works_in_root: here == root,
+            cwd: if below.is_empty() {
+                ".".to_owned()
+            } else {
+                below
+            },
             root,
             settings,
             program: program(matches),
@@ -44,6 +54,19 @@ impl App {
     /// Returns the tool whose settings hold: the one the user named, or the command's own.
     pub(crate) fn tool<'a>(&'a self, own: &'a str) -> &'a str {
         self.tool.as_deref().unwrap_or(own)
+    }
+
+    /// Returns how this program is called so that it finds the same store.
+    pub(crate) fn program(&self, effective: &Effective) -> String {
+        // What a file says holds for the next call as well; a flag or a variable may not.
+        let is_lasting = matches!(
+            effective.origin("store_dir"),
+            Some(Origin::BuiltIn | Origin::File { .. })
+        );
+        let store_dir = effective.store_dir();
+        let flag =
+            (!is_lasting).then(|| format!(" --store-dir {}", quoted(&store_dir.to_string_lossy())));
+        self.program.clone() + &flag.unwrap_or_default()
     }
 
     /// Returns the tool the user named.
@@ -67,7 +90,7 @@ impl App {
         if self.has_task_tool {
             reach.task = Some("Task".to_owned());
         }
-        reach.program = Some(self.program.clone());
+        reach.program = effective.has_shell().then(|| self.program(effective));
         let paths = if self.works_in_root {
             Paths::Relative
         } else {
@@ -83,7 +106,7 @@ impl App {
             keeping: if self.spills {
                 Keeping::Store { store, paths }
             } else {
-                Keeping::Nowhere(NO_SPILL)
+                Keeping::Nowhere(notice::not_wanted(effective.lang()))
             },
         }
     }
@@ -96,22 +119,17 @@ pub(crate) fn deepest(matches: &ArgMatches) -> &ArgMatches {
         .map_or(matches, |(_, matches)| deepest(matches))
 }
 
-/// Returns how this program is called so that it finds the same store: its name and the flags that lead there.
+/// Returns the name of this program and the flags that lead to its root and configuration.
 fn program(matches: &ArgMatches) -> String {
-    let path = |name: &str| {
-        matches
-            .get_one::<PathBuf>(name)
-            .map(|path| path.to_string_lossy().into_owned())
+    let flag = |name: &str| {
+        let path = matches.get_one::<PathBuf>(name)?;
+        Some(format!(" --{name} {}", quoted(&path.to_string_lossy())))
     };
-    let flags = [
-        ("root", path("root")),
-        ("config", path("config")),
-        ("store-dir", matches.get_one::<String>("store_dir").cloned()),
-    ];
-    let given = flags
-        .into_iter()
-        .filter_map(|(flag, value)| Some(format!(" --{flag} {}", quoted(&value?))));
-    config::program() + &given.collect::<String>()
+    config::program()
+        + &["root", "config"]
+            .into_iter()
+            .filter_map(flag)
+            .collect::<String>()
 }
 
 /// Quotes a word for a shell where it needs it.

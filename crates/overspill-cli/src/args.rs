@@ -50,7 +50,7 @@ pub(crate) enum Command {
 
 #[derive(Debug, Default, Args)]
 pub(crate) struct TruncateArgs {
-    /// The file to bound; stdin if there is none
+    /// The file to bound; stdin if there is none, or for `-`
     pub(crate) file: Option<PathBuf>,
     /// How the result is printed
     #[arg(long, value_enum)]
@@ -80,18 +80,21 @@ pub(crate) struct RunArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct ShowArgs {
-    /// An id, the start of one, a path, or `latest`
+    /// An id, the start of one, the path of a saved output, or `latest`
     #[arg(value_name = "ID")]
     pub(crate) spill: String,
     /// The first line to show, from 1
-    #[arg(long, value_name = "N", conflicts_with_all = ["tail", "grep"])]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), conflicts_with_all = ["tail", "grep", "byte"])]
     pub(crate) offset: Option<u64>,
     /// How many lines to show
-    #[arg(long, value_name = "N", conflicts_with_all = ["tail", "grep"])]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), conflicts_with_all = ["tail", "grep", "byte"])]
     pub(crate) limit: Option<u64>,
     /// Show the last lines
-    #[arg(long, value_name = "N", conflicts_with = "grep")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), conflicts_with_all = ["grep", "byte"])]
     pub(crate) tail: Option<u64>,
+    /// Start at a byte, from 0: for what is inside a long line
+    #[arg(long, value_name = "N", conflicts_with = "grep")]
+    pub(crate) byte: Option<u64>,
     /// Show the lines that match a regular expression
     #[arg(long, value_name = "PATTERN")]
     pub(crate) grep: Option<String>,
@@ -213,6 +216,8 @@ pub(crate) fn command() -> clap::Command {
                 .long(setting.flag())
                 .value_name(value_name(setting.key))
                 .allow_hyphen_values(true)
+                // The last one wins, for those who wrap or alias the command.
+                .overrides_with(setting.key)
                 .help(format!("{} [default: {}]", setting.help(), setting.default))
                 .global(true)
                 .help_heading(SETTINGS_HEADING)

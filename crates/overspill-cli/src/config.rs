@@ -108,7 +108,7 @@ pub(crate) fn program() -> String {
         .next()
         .unwrap_or_else(|| OsString::from("overspill"));
     let name = name.to_string_lossy();
-    let is_plain = name.len() <= 200
+    let is_plain = (1..=200).contains(&name.len())
         && name
             .chars()
             .all(|c| c.is_ascii_alphanumeric() || "/._-".contains(c));

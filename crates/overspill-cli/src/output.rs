@@ -2,9 +2,7 @@
 
 use std::io::{self, Write as _};
 
-use overspill::{
-    Bounded, Code, Envelope, Lang, Outcome, Sink, Status, Truncated, decode, io_cause, notice,
-};
+use overspill::{Bounded, Code, Envelope, Lang, Outcome, Sink, decode, io_cause, notice};
 use serde_json::{Map, Value, json};
 
 use crate::args::Format;
@@ -34,6 +32,8 @@ pub(crate) struct Facts {
     pub(crate) failed: Option<i32>,
     pub(crate) stats: Map<String, Value>,
     pub(crate) params: Map<String, Value>,
+    /// The working directory, relative to the root.
+    pub(crate) cwd: String,
 }
 
 /// Ends an output and prints it. The guard bounds it in the form that is printed.
@@ -50,7 +50,7 @@ pub(crate) fn print_output(
             Bounded::Cut(cut) => print_line(&cut.content),
         };
     }
-    let render = |bounded: &Bounded| match format {
+    let render = |bounded: &Bounded<'_>| match format {
         Format::Envelope => as_envelope(bounded, lang, facts.clone()).to_json(),
         _ => as_json(bounded).to_string(),
     };
@@ -59,7 +59,7 @@ pub(crate) fn print_output(
     ))
 }
 
-fn as_json(bounded: &Bounded) -> Value {
+fn as_json(bounded: &Bounded<'_>) -> Value {
     match bounded {
         Bounded::Whole(bytes) => json!({ "truncated": false, "content": decode(bytes) }),
         Bounded::Cut(cut) => json!({
@@ -72,12 +72,15 @@ fn as_json(bounded: &Bounded) -> Value {
     }
 }
 
-fn as_envelope(bounded: &Bounded, lang: Lang, facts: Facts) -> Envelope {
+fn as_envelope(bounded: &Bounded<'_>, lang: Lang, facts: Facts) -> Envelope {
     let mut envelope = match bounded {
-        Bounded::Whole(bytes) => Envelope::of_output(&decode(bytes), lang),
-        Bounded::Cut(cut) => of_cut(cut, lang),
+        Bounded::Whole(bytes) => Envelope::of_output(bytes, lang),
+        Bounded::Cut(cut) => Envelope::of_cut(cut),
     };
     envelope.stats.extend(facts.stats);
+    envelope
+        .context
+        .insert("cwd".to_owned(), Value::String(facts.cwd));
     envelope
         .context
         .insert("params_input".to_owned(), Value::Object(facts.params));
@@ -85,21 +88,4 @@ fn as_envelope(bounded: &Bounded, lang: Lang, facts: Facts) -> Envelope {
         Some(code) => envelope.failed(Code::ExecutionError, notice::command_failed(code, lang)),
         None => envelope,
     }
-}
-
-fn of_cut(cut: &Truncated, lang: Lang) -> Envelope {
-    let mut envelope = Envelope::of_output("", lang);
-    envelope.status = Status::Partial;
-    envelope.text.clone_from(&cut.notice);
-    envelope.data.clear();
-    envelope
-        .data
-        .insert("truncated".to_owned(), Value::Bool(true));
-    envelope
-        .data
-        .insert("truncation".to_owned(), json!(cut.truncation));
-    envelope
-        .data
-        .insert("preview".to_owned(), Value::String(cut.preview.clone()));
-    envelope
 }

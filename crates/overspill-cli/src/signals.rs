@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustix::process::{Pid, Signal, kill_process};
-use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGXFSZ};
 use signal_hook::flag;
 use signal_hook::iterator::exfiltrator::WithOrigin;
 use signal_hook::iterator::{Handle, SignalsInfo};
@@ -25,7 +25,7 @@ pub(crate) struct Forwarding {
 impl Caught {
     /// Starts catching signals.
     pub(crate) fn new() -> io::Result<Caught> {
-        SignalsInfo::new([SIGHUP, SIGINT, SIGQUIT, SIGTERM]).map(Caught)
+        SignalsInfo::new([SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2]).map(Caught)
     }
 
     /// Passes what was caught, and what will be, on to a process.
@@ -67,6 +67,11 @@ fn forward(process: u32, number: i32) {
     if let (Some(process), Some(signal)) = (process, Signal::from_named_raw(number)) {
         let _ = kill_process(process, signal);
     }
+}
+
+/// Lets a spill that grows over the limit on file sizes fail with an error, as one on a full disk does.
+pub(crate) fn outlive_file_limit() -> io::Result<()> {
+    flag::register(SIGXFSZ, Arc::new(AtomicBool::new(false))).map(drop)
 }
 
 /// Lets a first Ctrl-C pass: it ends what feeds our pipe, and then we print what came. A second one ends us.

@@ -12,9 +12,11 @@ const CHUNK_BYTES: usize = 1 << 17;
 pub struct Page {
     /// The lines as they are in the file, up to as many bytes as were asked for.
     pub bytes: Vec<u8>,
-    /// The number of the first line, from 1.
+    /// The number of the first line, from 1; 0 for a page that starts at a byte.
     pub first_line: u64,
-    /// How many lines the file has.
+    /// Where the lines start in the file.
+    pub first_byte: u64,
+    /// How many lines the file has; 0 for a page that starts at a byte.
     pub total_lines: u64,
 }
 
@@ -30,6 +32,8 @@ pub enum Range {
     },
     /// The last lines.
     Last(u64),
+    /// From a byte on, counted from 0.
+    Byte(u64),
 }
 
 /// Reads a page of at most `max_bytes`: from the start of the range, or, for the last lines, up to its end.
@@ -44,6 +48,7 @@ pub fn read(mut file: impl Read + Seek, range: Range, max_bytes: usize) -> io::R
     match range {
         Range::From { first, limit } => read_from(&mut file, first.max(1), limit, max_bytes),
         Range::Last(count) => read_last(&mut file, count, max_bytes),
+        Range::Byte(first) => read_byte(&mut file, first, max_bytes),
     }
 }
 
@@ -53,7 +58,7 @@ fn read_from(file: &mut impl Read, first: u64, limit: u64, max_bytes: usize) -> 
         first_line: first,
         ..Page::default()
     };
-    let mut counter = LineCounter::default();
+    let (mut counter, mut passed) = (LineCounter::default(), 0);
     let mut chunk = vec![0; CHUNK_BYTES];
     loop {
         let len = match file.read(&mut chunk) {
@@ -68,9 +73,13 @@ fn read_from(file: &mut impl Read, first: u64, limit: u64, max_bytes: usize) -> 
         let end = offset_of_line(chunk, line, after);
         let room = max_bytes - page.bytes.len();
         let wanted = &chunk[start..end];
+        if page.bytes.is_empty() {
+            page.first_byte = passed + start as u64;
+        }
         page.bytes
             .extend_from_slice(&wanted[..wanted.len().min(room)]);
         counter.push(chunk);
+        passed += len as u64;
     }
     page.total_lines = counter.lines();
     Ok(page)
@@ -107,10 +116,25 @@ fn read_last(file: &mut (impl Read + Seek), count: u64, max_bytes: usize) -> io:
     bytes.drain(..start);
     let mut shown = LineCounter::default();
     shown.push(&bytes);
+    let first_line = total_lines - shown.lines().min(total_lines) + 1;
+    let first_byte = len - bytes.len() as u64;
     Ok(Page {
         bytes,
-        first_line: total_lines - shown.lines().min(total_lines) + 1,
+        first_line,
+        first_byte,
         total_lines,
+    })
+}
+
+fn read_byte(file: &mut (impl Read + Seek), first_byte: u64, max_bytes: usize) -> io::Result<Page> {
+    let len = file.seek(SeekFrom::End(0))?;
+    file.seek(SeekFrom::Start(first_byte.min(len)))?;
+    let mut bytes = Vec::new();
+    file.take(max_bytes as u64).read_to_end(&mut bytes)?;
+    Ok(Page {
+        bytes,
+        first_byte,
+        ..Page::default()
     })
 }
 
@@ -170,8 +194,11 @@ mod tests {
             let all: Vec<&str> = text.split_inclusive('\n').collect();
             let page = read(Cursor::new(&text), Range::From { first, limit }, usize::MAX).unwrap();
             let wanted: String = all.iter().skip(first as usize - 1).take(limit as usize).copied().collect();
-            prop_assert_eq!(page.bytes, wanted.as_bytes());
+            prop_assert_eq!(&page.bytes, wanted.as_bytes());
             prop_assert_eq!(page.total_lines, all.len() as u64);
+            if !wanted.is_empty() {
+                prop_assert!(text[page.first_byte as usize..].starts_with(&wanted));
+            }
 
             let page = read(Cursor::new(&text), Range::Last(limit), usize::MAX).unwrap();
             let wanted: String = all[all.len().saturating_sub(limit as usize)..].concat();

@@ -3,8 +3,8 @@
 use std::fs::File;
 use std::io;
 
-use grep_matcher::LineTerminator;
-use grep_regex::RegexMatcherBuilder;
+use grep_matcher::{LineTerminator, Matcher as _};
+use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use grep_searcher::{Searcher, SearcherBuilder, Sink, SinkContext, SinkFinish, SinkMatch};
 
 /// The most memory one line may take; a longer one ends the search with an error.
@@ -29,6 +29,10 @@ pub enum Found<'l> {
         line: u64,
         /// The line without its newline.
         text: &'l [u8],
+        /// Where in the line the first match is.
+        at: usize,
+        /// Where the line starts in the file.
+        byte: u64,
     },
     /// It is near one that matches.
     Context {
@@ -60,12 +64,15 @@ pub fn search(
         })?;
     let mut lines = Lines {
         take: &mut take,
+        matcher: &matcher,
         matches: 0,
     };
     SearcherBuilder::new()
         .before_context(options.context)
         .after_context(options.context)
         .line_terminator(LineTerminator::crlf())
+        // The bytes of a spill are searched as they are shown: as they came.
+        .bom_sniffing(false)
         .heap_limit(Some(LINE_BYTES))
         .build()
         .search_file(&matcher, file, &mut lines)?;
@@ -85,6 +92,7 @@ fn first_cause(error: &str) -> String {
 
 struct Lines<'t, T> {
     take: &'t mut T,
+    matcher: &'t RegexMatcher,
     matches: u64,
 }
 
@@ -93,9 +101,22 @@ impl<T: FnMut(Found<'_>)> Sink for Lines<'_, T> {
 
     fn matched(&mut self, _: &Searcher, found: &SinkMatch<'_>) -> io::Result<bool> {
         self.matches += 1;
+        let text = without_newline(found.bytes());
+        let at = self
+            .matcher
+            .find(text)
+            .ok()
+            .flatten()
+            .map_or(0, |found| found.start());
+        let (line, byte) = (
+            found.line_number().unwrap_or(0),
+            found.absolute_byte_offset(),
+        );
         (self.take)(Found::Match {
-            line: found.line_number().unwrap_or(0),
-            text: without_newline(found.bytes()),
+            line,
+            text,
+            at,
+            byte,
         });
         Ok(true)
     }
@@ -135,7 +156,9 @@ mod tests {
         let mut lines = Vec::new();
         search(&file, pattern, options, |found| {
             lines.push(match found {
-                Found::Match { line, text } => format!("{line}: {}", String::from_utf8_lossy(text)),
+                Found::Match { line, text, .. } => {
+                    format!("{line}: {}", String::from_utf8_lossy(text))
+                }
                 Found::Context { line, text } => {
                     format!("{line}- {}", String::from_utf8_lossy(text))
                 }

@@ -4,9 +4,11 @@
 //! they may still be within the limits, then written to a spill as they come. Trouble with the store never reaches the
 //! caller as an error: the preview stays bounded and the notice tells why the whole was not saved.
 
+use std::borrow::Cow;
+
 use serde::Serialize;
 
-use crate::cut::Preview;
+use crate::cut::{Preview, is_over};
 use crate::guard::guard;
 use crate::hint::Reach;
 use crate::limits::Limits;
@@ -15,6 +17,7 @@ use crate::store::{Format, Saved, Spill, Store};
 use crate::strategy::Strategy;
 use crate::stream::Stream;
 use crate::terminal::Terminal;
+use crate::text;
 
 /// Room in a guarded message for the line that says how much was removed, and the blank lines around it.
 const REMOVED_CHARS: usize = 64;
@@ -93,9 +96,9 @@ fn narrowed(limits: &Limits, max: Option<usize>) -> Limits {
 /// An output within its limits, or what is shown in its place.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[must_use]
-pub enum Bounded {
-    /// The output is within every limit: its bytes as they came.
-    Whole(Vec<u8>),
+pub enum Bounded<'t> {
+    /// The output is within every limit: its bytes as they came, or as a terminal shows them where that was asked for.
+    Whole(Cow<'t, [u8]>),
     /// The output was cut.
     Cut(Box<Truncated>),
 }
@@ -260,7 +263,10 @@ impl Kept {
 /// assert_eq!(cut.preview, "a\nb");
 /// assert!(cut.content.starts_with("a\nb\n\n...1 lines truncated...\n\nThe tool call succeeded but"));
 /// ```
-pub fn bound(output: &str, policy: &Policy<'_>, outcome: Outcome) -> Bounded {
+pub fn bound<'t>(output: &'t str, policy: &Policy<'_>, outcome: Outcome) -> Bounded<'t> {
+    if !is_over(output, &policy.guarded_limits()) {
+        return Bounded::Whole(Cow::Borrowed(output.as_bytes()));
+    }
     let mut sink = Sink::new(policy);
     sink.push(output.as_bytes());
     sink.finish(outcome)
@@ -276,6 +282,9 @@ pub struct Sink<'p> {
     /// Applies terminal control codes to what is shown.
     terminal: Option<Terminal>,
     shown: Vec<u8>,
+    /// Whether control codes took text away, so that what is shown is not all there was.
+    has_lost: bool,
+    probe: Probe,
 }
 
 impl<'p> Sink<'p> {
@@ -297,6 +306,8 @@ impl<'p> Sink<'p> {
             raw_bytes: 0,
             terminal: None,
             shown: Vec::new(),
+            has_lost: false,
+            probe: Probe::default(),
         }
     }
 
@@ -311,6 +322,7 @@ impl<'p> Sink<'p> {
     /// Takes the next bytes.
     pub fn push(&mut self, chunk: &[u8]) {
         self.raw_bytes += chunk.len() as u64;
+        self.probe.push(chunk);
         self.saving.push(chunk, self.policy);
         match &mut self.terminal {
             None => self.stream.push(chunk),
@@ -333,25 +345,29 @@ impl<'p> Sink<'p> {
     }
 
     /// Ends the output; `outcome` is how the call that made it ended.
-    pub fn finish(self, outcome: Outcome) -> Bounded {
+    pub fn finish(self, outcome: Outcome) -> Bounded<'static> {
         self.finish_as(outcome, |bounded| match bounded {
-            Bounded::Whole(bytes) => crate::text::decode(bytes).chars().count(),
+            Bounded::Whole(bytes) => text::decode(bytes).chars().count(),
             Bounded::Cut(cut) => cut.content.chars().count(),
         })
     }
 
     /// Ends an output that is sent in some other form; `chars` measures that form, for the guard.
-    pub fn finish_as(mut self, outcome: Outcome, chars: impl Fn(&Bounded) -> usize) -> Bounded {
+    pub fn finish_as(
+        mut self,
+        outcome: Outcome,
+        chars: impl Fn(&Bounded<'_>) -> usize,
+    ) -> Bounded<'static> {
         self.end();
         let policy = self.policy;
-        let is_within = |bounded: &Bounded| {
+        let is_within = |bounded: &Bounded<'_>| {
             policy
                 .max_result_chars
                 .is_none_or(|max| chars(bounded) <= max)
         };
-        let is_over = self.stream.exceeded(&policy.limits).is_some();
+        let is_over = self.has_lost || self.stream.exceeded(&policy.limits).is_some();
         if !is_over && self.stream.exceeded(&policy.guarded_limits()).is_none() {
-            let whole = Bounded::Whole(self.stream.whole().to_vec());
+            let whole = Bounded::Whole(Cow::Owned(self.stream.whole().to_vec()));
             if is_within(&whole) {
                 return whole;
             }
@@ -361,7 +377,8 @@ impl<'p> Sink<'p> {
         } else {
             Strategy::HeadTail
         };
-        let kept = self.saving.settle(policy);
+        let saving = std::mem::replace(&mut self.saving, Saving::Lost(String::new()));
+        let kept = saving.settle(policy);
         let hint = kept.hint(policy, outcome);
         // Under a guard the preview gets what the notice leaves, so that the notice survives whole.
         let notice_chars = hint.chars().count() + REMOVED_CHARS;
@@ -370,14 +387,7 @@ impl<'p> Sink<'p> {
             .map(|max| max.saturating_sub(notice_chars).max(1));
         loop {
             let limits = narrowed(&policy.limits, room);
-            let cut = Bounded::Cut(Box::new(cut_stream(
-                &self.stream,
-                &limits,
-                strategy,
-                &kept,
-                &hint,
-                policy,
-            )));
+            let cut = Bounded::Cut(Box::new(self.cut(&limits, strategy, &kept, &hint)));
             match room {
                 Some(chars) if chars > 1 && !is_within(&cut) => room = Some((chars / 4 * 3).max(1)),
                 _ => return cut,
@@ -385,39 +395,50 @@ impl<'p> Sink<'p> {
         }
     }
 
+    /// Cuts what is shown of the output to `limits`.
+    fn cut(&self, limits: &Limits, strategy: Strategy, kept: &Kept, hint: &str) -> Truncated {
+        let preview = match self.probe.is_binary {
+            true => Preview::of_binary(self.stream.original(), limits),
+            false => self.stream.preview(limits, strategy),
+        };
+        let removed = match self.stream.is_all_shown(limits) {
+            true => notice::unshown(preview.removed(), self.policy.lang),
+            false => notice::removed(preview.removed(), self.policy.lang),
+        };
+        let message = Message::compose(&preview, strategy, &removed, hint, self.policy);
+        Truncated {
+            truncation: Truncation::new(self.policy, strategy, &preview, kept),
+            content: message.content,
+            preview: message.preview,
+            notice: message.notice,
+            saved: kept.saved().cloned(),
+        }
+    }
+
     /// Takes the end of the output into account.
     fn end(&mut self) {
         if let Some(terminal) = self.terminal.take() {
             self.shown.clear();
-            terminal.finish(&mut self.shown);
+            self.has_lost = terminal.finish(&mut self.shown);
             self.stream.push(&self.shown);
-            self.stream
-                .count_unshown(self.raw_bytes.saturating_sub(self.stream.bytes()));
+            self.stream.set_original_bytes(self.raw_bytes);
         }
         self.stream.settle();
     }
 }
 
-fn cut_stream(
-    stream: &Stream,
-    limits: &Limits,
-    strategy: Strategy,
-    kept: &Kept,
-    hint: &str,
-    policy: &Policy<'_>,
-) -> Truncated {
-    let preview = stream.preview(limits, strategy);
-    let removed = match stream.is_all_shown(limits) {
-        true => notice::unshown(preview.removed(), policy.lang),
-        false => notice::removed(preview.removed(), policy.lang),
-    };
-    let message = Message::compose(&preview, strategy, &removed, hint, policy);
-    Truncated {
-        truncation: Truncation::new(policy, strategy, &preview, kept),
-        content: message.content,
-        preview: message.preview,
-        notice: message.notice,
-        saved: kept.saved().cloned(),
+/// Looks for a NUL at the start of an output, which makes it binary.
+#[derive(Debug, Default)]
+struct Probe {
+    seen: usize,
+    is_binary: bool,
+}
+
+impl Probe {
+    fn push(&mut self, chunk: &[u8]) {
+        let probed = &chunk[..chunk.len().min(text::PROBE_BYTES - self.seen)];
+        self.is_binary |= text::is_binary(probed);
+        self.seen += probed.len();
     }
 }
 

@@ -7,8 +7,8 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use crate::bound::{Keeping, Kept, Message, Policy, Truncation};
-use crate::cut::{Cut, Preview, cut};
+use crate::bound::{Keeping, Kept, Message, Policy, Truncated, Truncation};
+use crate::cut::{Cut, Preview, cut, is_over};
 use crate::json as layout;
 use crate::limits::{Limits, Size};
 use crate::notice::{self, Lang, Outcome};
@@ -38,7 +38,7 @@ pub enum Status {
 }
 
 /// Why a call failed.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 #[non_exhaustive]
 pub enum Code {
@@ -62,6 +62,9 @@ pub enum Code {
     IsDirectory,
     /// A text was expected.
     BinaryFile,
+    /// A code that is none of these, of a tool that has its own.
+    #[serde(untagged)]
+    Other(String),
 }
 
 /// The `error` of an envelope.
@@ -78,7 +81,7 @@ pub struct Failure {
 ///
 /// ```
 /// use overspill::{Envelope, Lang};
-/// let envelope = Envelope::of_output("a\nb\n", Lang::En);
+/// let envelope = Envelope::of_output(b"a\nb\n", Lang::En);
 /// assert_eq!(Envelope::parse(envelope.to_json().as_bytes()), Some(envelope));
 /// ```
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
@@ -112,8 +115,9 @@ impl Envelope {
     }
 
     /// Wraps a plain output that is within its limits.
-    pub fn of_output(output: &str, lang: Lang) -> Envelope {
-        let size = Size::of(output.as_bytes());
+    pub fn of_output(output: &[u8], lang: Lang) -> Envelope {
+        let size = Size::of(output);
+        let output = crate::text::decode(output);
         Envelope {
             status: Status::Success,
             data: object(json!({ "content": output, "truncated": false })),
@@ -124,13 +128,23 @@ impl Envelope {
         }
     }
 
-    /// Makes it the answer of a call that failed. What it has to show moves into `text`, since `data` is empty then, unless
-    /// a cut put its record there.
+    /// Wraps an output that was cut.
+    pub fn of_cut(cut: &Truncated) -> Envelope {
+        Envelope {
+            status: Status::Partial,
+            data: cut_data(&cut.truncation, &cut.preview),
+            text: cut.notice.clone(),
+            ..Envelope::of_output(b"", Lang::En)
+        }
+    }
+
+    /// Makes it the answer of a call that failed. Its `content` moves into `text`, since `data` is empty then, unless a cut
+    /// put its record there.
     pub fn failed(mut self, code: Code, message: String) -> Envelope {
-        if let Some(Value::String(content)) = self.data.remove("content") {
-            self.text = match content.as_str() {
-                "" => message.clone(),
-                content => format!("{message}\n\n{content}"),
+        if !self.data.contains_key("truncation") {
+            self.text = match self.data.get("content").and_then(Value::as_str) {
+                None | Some("") => message.clone(),
+                Some(content) => format!("{message}\n\n{content}"),
             };
             self.data.clear();
         }
@@ -155,10 +169,10 @@ impl Envelope {
             return self;
         }
         let mut payload = self.payload(&policy.limits);
-        if !is_over(payload.text(), policy) && is_over(&self.text, policy) {
+        if !is_over(payload.text(), &policy.limits) && is_over(&self.text, &policy.limits) {
             payload = Payload::Text(&self.text);
         }
-        let is_cut = is_over(payload.text(), policy);
+        let is_cut = is_over(payload.text(), &policy.limits);
         if !is_cut && self.is_within(policy.max_result_chars) {
             return self;
         }
@@ -171,9 +185,7 @@ impl Envelope {
         let mut limits = policy.limits;
         loop {
             let cut = match cut(payload.text(), &limits, strategy) {
-                Cut::Part(preview) => {
-                    Some(self.clone().with_cut(&preview, strategy, &kept, policy))
-                }
+                Cut::Part(preview) => Some(self.with_cut(&preview, strategy, &kept, policy)),
                 Cut::Whole(_) => None,
             };
             match cut {
@@ -195,15 +207,16 @@ impl Envelope {
         max_result_chars.is_none_or(|max| self.to_json().chars().count() <= max)
     }
 
-    /// Puts preview and record of a cut in place of the data.
+    /// Returns the envelope with preview and record of a cut in place of the data.
     fn with_cut(
-        mut self,
+        &self,
         preview: &Preview<'_>,
         strategy: Strategy,
         kept: &Kept,
         policy: &Policy<'_>,
     ) -> Envelope {
-        let outcome = if self.status == Status::Error {
+        let failed = self.status == Status::Error;
+        let outcome = if failed {
             Outcome::Failed
         } else {
             Outcome::Succeeded
@@ -216,22 +229,33 @@ impl Envelope {
             &kept.hint(policy, outcome),
             policy,
         );
-        let truncation = Truncation::new(policy, strategy, preview, kept);
-        self.data = object(
-            json!({ "truncated": true, "truncation": truncation, "preview": message.preview }),
-        );
-        self.text = message.notice;
-        self.status = if self.status == Status::Error {
-            Status::Error
-        } else {
-            Status::Partial
-        };
-        self.stats = carried(self.stats, &["time_ms"]);
-        self.context = carried(self.context, &["cwd", "params_input", "path_resolved"]);
-        if let Some(failure) = &mut self.error {
-            shorten(&mut failure.message, CARRIED_BYTES / 4);
+        // Under a guard less is carried over, so that there is room for the preview.
+        let most = policy
+            .max_result_chars
+            .map_or(CARRIED_BYTES, |max| (max / 8).min(CARRIED_BYTES));
+        let mut error = self.error.clone();
+        if let Some(failure) = &mut error {
+            shorten(&mut failure.message, most / 4);
         }
-        self
+        Envelope {
+            status: if failed {
+                Status::Error
+            } else {
+                Status::Partial
+            },
+            data: cut_data(
+                &Truncation::new(policy, strategy, preview, kept),
+                &message.preview,
+            ),
+            text: message.notice,
+            stats: carried(&self.stats, most, json!({ "time_ms": 0 })),
+            context: carried(
+                &self.context,
+                most,
+                json!({ "cwd": ".", "params_input": {} }),
+            ),
+            error,
+        }
     }
 
     /// Chooses what is measured and previewed: `text` where it carries the payload, else the largest string in `data`, else
@@ -264,11 +288,9 @@ impl Envelope {
 
     /// Saves the complete JSON, and beside it the payload where that is one text.
     fn keep(&self, payload: &Payload<'_>, policy: &Policy<'_>, source: Option<&str>) -> Kept {
-        let Keeping::Store { store, .. } = policy.keeping else {
-            let Keeping::Nowhere(why) = policy.keeping else {
-                return Kept::Lost(String::new());
-            };
-            return Kept::Lost(why.to_owned());
+        let store = match policy.keeping {
+            Keeping::Store { store, .. } => store,
+            Keeping::Nowhere(why) => return Kept::Lost(why.to_owned()),
         };
         let complete = source.map_or_else(|| pretty(self), layout::pretty);
         let text = match payload {
@@ -371,31 +393,32 @@ fn map_len(map: &Map<String, Value>) -> usize {
         .sum()
 }
 
-fn is_over(text: &str, policy: &Policy<'_>) -> bool {
-    matches!(cut(text, &policy.limits, policy.strategy), Cut::Part(_))
+fn cut_data(truncation: &Truncation, preview: &str) -> Map<String, Value> {
+    object(json!({ "truncated": true, "truncation": truncation, "preview": preview }))
 }
 
 /// Returns what is carried over of `stats` or `context`: all of it, or where that is too long its strings shortened, or
-/// where that is not enough its required members.
-fn carried(map: Map<String, Value>, required: &[&str]) -> Map<String, Value> {
-    if json_len(&map) <= CARRIED_BYTES {
-        return map;
+/// where that is not enough what is required, by its own value if that is short.
+fn carried(map: &Map<String, Value>, most: usize, required: Value) -> Map<String, Value> {
+    if json_len(map) <= most {
+        return map.clone();
     }
-    let mut value = Value::Object(map);
+    let mut value = Value::Object(map.clone());
     shorten_strings(&mut value);
     let map = object(value);
-    if json_len(&map) <= CARRIED_BYTES {
+    if json_len(&map) <= most {
         return map;
     }
-    let keep = |(key, value): (String, Value)| {
-        let value = if json_len(&value) <= CARRIED_BYTES / 4 {
-            value
-        } else {
-            json!({})
-        };
-        required.contains(&key.as_str()).then_some((key, value))
+    let own = |key: &String| {
+        map.get(key)
+            .filter(|value| json_len(value) <= most / 4)
+            .cloned()
     };
-    map.into_iter().filter_map(keep).collect()
+    let with_own = |(key, value): (String, Value)| {
+        let value = own(&key).unwrap_or(value);
+        (key, value)
+    };
+    object(required).into_iter().map(with_own).collect()
 }
 
 fn shorten_strings(value: &mut Value) {

@@ -1,9 +1,7 @@
 //! What an agent has to get at a spill: data, said in words by [`notice`](crate::notice).
 //!
-//! Whether it may use a tool is decided by permission rules, the last matching one wins. With no rules at all an agent is
-//! taken to have Grep and Read, which every coding agent has, but no Task tool.
-
-use serde::Deserialize;
+//! Whether it may use a tool is decided by permission rules, the last matching one wins. What no rule speaks of, an agent is
+//! taken to have if every coding agent has it (Grep, Read, a shell), and not to have otherwise (a Task tool).
 
 /// What an agent can reach a spill with. Each name is as the agent knows it; `None` is what it lacks.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -49,7 +47,7 @@ impl Reach {
         }
     }
 
-    /// Returns what the rules leave of the default tools, and the Task tool if they do not deny it.
+    /// Returns what the rules leave of the default tools, and the Task tool if a rule speaks of it and does not deny it.
     ///
     /// ```
     /// use overspill::{Action, Reach, Rule};
@@ -59,24 +57,25 @@ impl Reach {
     /// assert_eq!(Reach::allowed_by(&[rule("*", Action::Allow), rule("task", Action::Deny)]), Reach::default());
     /// ```
     pub fn allowed_by(rules: &[Rule]) -> Self {
-        if rules.is_empty() {
-            return Reach::default();
-        }
-        let allowed = |permission: &str, name: &str| {
-            (decide(rules, permission) != Action::Deny).then(|| name.to_owned())
-        };
+        let unless_denied =
+            |permission: &str, name: &str| is_allowed(rules, permission).then(|| name.to_owned());
+        let has_task = decide(rules, "task").is_some_and(|action| action != Action::Deny);
         Reach {
-            task: allowed("task", "Task"),
-            grep: allowed("grep", "Grep"),
-            read: allowed("read", "Read"),
+            task: has_task.then(|| "Task".to_owned()),
+            grep: unless_denied("grep", "Grep"),
+            read: unless_denied("read", "Read"),
             program: None,
         }
     }
 }
 
+/// Tells whether the rules leave the agent something that every agent is taken to have.
+pub(crate) fn is_allowed(rules: &[Rule], permission: &str) -> bool {
+    decide(rules, permission) != Some(Action::Deny)
+}
+
 /// What a rule says of what it matches.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq)]
-#[serde(rename_all = "lowercase")]
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Action {
     /// It may be used.
     Allow,
@@ -99,8 +98,7 @@ impl Action {
 }
 
 /// A permission rule. `*` in both patterns matches any run of characters, `?` any one.
-#[derive(Clone, Debug, Deserialize, Eq, PartialEq)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Rule {
     /// Which permission it is about, such as `task`.
     pub permission: String,
@@ -110,16 +108,12 @@ pub struct Rule {
     pub action: Action,
 }
 
-/// Returns what the rules say of a tool as a whole. Where rules exist but none matches, the user is asked.
-fn decide(rules: &[Rule], permission: &str) -> Action {
-    let matching = |rule: &&Rule| {
+/// Returns what the last rule says that matches a tool as a whole.
+fn decide(rules: &[Rule], permission: &str) -> Option<Action> {
+    let is_about = |rule: &&Rule| {
         wildcard(&rule.permission.to_lowercase(), permission) && wildcard(&rule.pattern, "*")
     };
-    rules
-        .iter()
-        .rev()
-        .find(matching)
-        .map_or(Action::Ask, |rule| rule.action)
+    rules.iter().rev().find(is_about).map(|rule| rule.action)
 }
 
 /// Matches `text` against a pattern with `*` and `?`, in time linear in their product.
@@ -186,13 +180,14 @@ mod tests {
             rule("t*", "*", Action::Deny)
         ]));
         assert!(
-            task(&[rule("bash", "*", Action::Deny)]),
-            "not denied is allowed, as in S4"
+            !task(&[rule("bash", "*", Action::Allow)]),
+            "no rule speaks of it"
         );
-        assert!(
-            task(&[rule("task", "explore", Action::Deny)]),
-            "a rule on one use does not deny the tool"
-        );
+        let both = [
+            rule("task", "*", Action::Ask),
+            rule("task", "explore", Action::Deny),
+        ];
+        assert!(task(&both), "a rule on one use does not deny the tool");
         assert_eq!(
             Reach::allowed_by(&[rule("grep", "*", Action::Deny)]).grep,
             None

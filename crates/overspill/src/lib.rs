@@ -36,5 +36,5 @@ pub use store::{Entry, Format, Pruned, Retention, Saved, Spill, SpillId, Store};
 pub use strategy::Strategy;
 pub use stream::{Stream, Streamed};
 pub use terminal::Terminal;
-pub use text::{decode, is_binary};
+pub use text::{decode, is_binary, raw_prefix_len};
 pub use tokens::{Encoding, MAX_TOKEN_BYTES};

@@ -13,6 +13,9 @@ use crate::limits::{Removed, Unit};
 /// The most bytes of a notice, beside the path it names.
 pub const NOTICE_BYTES: usize = 1024;
 
+/// What the line that says how much was removed may take of that.
+const REMOVED_BYTES: usize = 100;
+
 /// The most bytes that a notice quotes of a reason.
 const REASON_BYTES: usize = 200;
 
@@ -100,8 +103,12 @@ pub(crate) enum Message {
     Complete,
     Failed,
     BackgroundLeft,
+    NotWanted,
+    LineCut,
     Place,
     PlaceAndNext,
+    Bytes,
+    BytesAndNext,
     NoSuchLines,
     NoMatch,
     MoreMatches,
@@ -112,8 +119,8 @@ impl Message {
         match self {
             Message::Removed => ("...{n} {unit} truncated...", "...已截断 {n} {unit}..."),
             Message::Unshown => (
-                "...{n} bytes of terminal control codes not shown...",
-                "...{n} 字节的终端控制码未显示...",
+                "...{n} bytes of redrawn text and control codes not shown...",
+                "...{n} 字节的重绘内容和控制码未显示...",
             ),
             Message::GapSize => (
                 "... [truncated {n} {unit} / {m} lines] ...",
@@ -177,6 +184,11 @@ impl Message {
                 "完整输出：{m} 行，{n} 字节。",
             ),
             Message::Failed => ("The command exited with code {n}.", "命令以代码 {n} 退出。"),
+            Message::NotWanted => ("`--no-spill` was given", "使用了 `--no-spill`"),
+            Message::LineCut => (
+                "[line {to} is cut; next: {program} show {id} --byte {next}]",
+                "[第 {to} 行被截断；继续：{program} show {id} --byte {next}]",
+            ),
             Message::Place => (
                 "[lines {from}-{to} of {all}]",
                 "[第 {from}-{to} 行，共 {all} 行]",
@@ -184,6 +196,14 @@ impl Message {
             Message::PlaceAndNext => (
                 "[lines {from}-{to} of {all}; next: {program} show {id} --offset {next}]",
                 "[第 {from}-{to} 行，共 {all} 行；继续：{program} show {id} --offset {next}]",
+            ),
+            Message::Bytes => (
+                "[bytes {from}-{to} of {all}]",
+                "[第 {from}-{to} 字节，共 {all} 字节]",
+            ),
+            Message::BytesAndNext => (
+                "[bytes {from}-{to} of {all}; next: {program} show {id} --byte {to}]",
+                "[第 {from}-{to} 字节，共 {all} 字节；继续：{program} show {id} --byte {to}]",
             ),
             Message::NoSuchLines => (
                 "[no such lines: {id} has {all}]",
@@ -248,11 +268,11 @@ pub fn marker(gap: &Gap, lang: Lang) -> Cow<'static, str> {
         GapStyle::Paragraph => {
             Cow::Owned(format!("\n\n{}\n\n", Message::GapSize.say(lang, &values)))
         }
-        GapStyle::Line => Cow::Owned(format!("\n{}\n", Message::GapLines.say(lang, &values))),
+        GapStyle::SizeLine => Cow::Owned(format!("\n{}\n", Message::GapSize.say(lang, &values))),
+        GapStyle::Lines => Cow::Owned(format!("\n{}\n", Message::GapLines.say(lang, &values))),
         GapStyle::DotsLine => Cow::Borrowed("\n...\n"),
         GapStyle::Dots => Cow::Borrowed("..."),
         GapStyle::Break => Cow::Borrowed("\n"),
-        GapStyle::None => Cow::Borrowed(""),
     }
 }
 
@@ -277,6 +297,11 @@ pub fn command_failed(code: i32, lang: Lang) -> String {
     Message::Failed.say(lang, &[("n", &code.to_string())])
 }
 
+/// Returns why an output was not saved when the user did not want it to be.
+pub fn not_wanted(lang: Lang) -> &'static str {
+    Message::NotWanted.template(lang)
+}
+
 /// Returns the line for an output that a background process still holds.
 pub fn background_left(lang: Lang) -> String {
     Message::BackgroundLeft.say(lang, &[])
@@ -299,13 +324,26 @@ pub struct Place<'a> {
 
 /// Returns the line that says which lines of a spill are shown.
 pub fn place(place: &Place<'_>, lang: Lang) -> String {
-    let [from, to, all, next] =
-        [place.from, place.to, place.all, place.to + 1].map(|n| n.to_string());
     let message = if place.to < place.all {
         Message::PlaceAndNext
     } else {
         Message::Place
     };
+    say_place(message, place, place.to + 1, lang)
+}
+
+/// Returns the line that says which bytes of a spill are shown, counted from 0, `to` not among them.
+pub fn byte_place(place: &Place<'_>, lang: Lang) -> String {
+    let message = if place.to < place.all {
+        Message::BytesAndNext
+    } else {
+        Message::Bytes
+    };
+    say_place(message, place, place.to, lang)
+}
+
+fn say_place(message: Message, place: &Place<'_>, next: u64, lang: Lang) -> String {
+    let [from, to, all, next] = [place.from, place.to, place.all, next].map(|n| n.to_string());
     let values = [
         ("from", &*from),
         ("to", &to),
@@ -315,6 +353,11 @@ pub fn place(place: &Place<'_>, lang: Lang) -> String {
         ("program", place.program),
     ];
     message.say(lang, &values)
+}
+
+/// Returns the line that says that the last line shown goes on at the byte `next`, counted from 0.
+pub fn line_cut(place: &Place<'_>, next: u64, lang: Lang) -> String {
+    say_place(Message::LineCut, place, next, lang)
 }
 
 /// Returns the line for a page beyond the end of a spill.
@@ -341,9 +384,14 @@ pub fn hint(outcome: Outcome, rest: &Rest<'_>, reach: &Reach, lang: Lang) -> Str
                 Outcome::Failed => Message::SavedAfterFailure,
                 Outcome::Unknown => Message::Saved,
             };
-            let mut lines = vec![first.say(lang, &[("path", path)])];
-            lines.extend(ways(reach, id, lang));
-            lines.join("\n")
+            let mut hint = first.say(lang, &[("path", path)]);
+            for way in ways(reach, id, lang) {
+                // A way that is too long to say, for the paths in it, is left out.
+                if hint.len() - path.len() + 1 + way.len() <= NOTICE_BYTES - REMOVED_BYTES {
+                    hint = format!("{hint}\n{way}");
+                }
+            }
+            hint
         }
         Rest::Lost { why } => {
             let first = match outcome {
@@ -410,7 +458,7 @@ fn unit(unit: Unit, lang: Lang) -> &'static str {
 mod tests {
     use super::*;
 
-    const ALL: [Message; 25] = [
+    const ALL: [Message; 29] = [
         Message::Removed,
         Message::Unshown,
         Message::GapSize,
@@ -431,8 +479,12 @@ mod tests {
         Message::Complete,
         Message::Failed,
         Message::BackgroundLeft,
+        Message::NotWanted,
+        Message::LineCut,
         Message::Place,
         Message::PlaceAndNext,
+        Message::Bytes,
+        Message::BytesAndNext,
         Message::NoSuchLines,
         Message::NoMatch,
         Message::MoreMatches,

@@ -8,8 +8,8 @@ use std::borrow::Cow;
 use std::collections::VecDeque;
 
 use crate::cut::clip::Clipper;
-use crate::cut::{COUNTED_BYTES, Clips, Ends, Part, Preview, RawEnds, edge};
-use crate::limits::{Limits, Removed, Size, Unit, count_newlines};
+use crate::cut::{COUNTED_BYTES, Clips, Ends, Preview, RawEnds, edge};
+use crate::limits::{Limits, Size, Unit, count_newlines};
 use crate::strategy::Strategy;
 use crate::text::{self, CharCounter};
 
@@ -39,11 +39,10 @@ pub struct Stream {
     limits: Limits,
     strategy: Strategy,
     bytes: u64,
-    unshown: u64,
+    original_bytes: Option<u64>,
     newlines: u64,
     ends_in_newline: bool,
     chars: Option<CharCounter>,
-    probe: Probe,
     clipper: Option<Clipper>,
     keeper: Keeper,
 }
@@ -55,11 +54,10 @@ impl Stream {
             limits: *limits,
             strategy,
             bytes: 0,
-            unshown: 0,
+            original_bytes: None,
             newlines: 0,
             ends_in_newline: false,
             chars: limits.max_chars().map(|_| CharCounter::default()),
-            probe: Probe::default(),
             clipper: limits.max_line_chars().map(Clipper::new),
             keeper: Keeper::new(kept_bytes(limits), strategy),
         }
@@ -71,7 +69,6 @@ impl Stream {
         self.bytes += chunk.len() as u64;
         self.newlines += count_newlines(chunk);
         self.ends_in_newline = last == b'\n';
-        self.probe.push(chunk);
         if let Some(chars) = &mut self.chars {
             chars.push(chunk);
         }
@@ -97,9 +94,14 @@ impl Stream {
         }
     }
 
-    /// Counts bytes of the output that are not shown because control codes were applied.
-    pub(crate) fn count_unshown(&mut self, bytes: u64) {
-        self.unshown += bytes;
+    /// Returns the size of the output as it came.
+    pub(crate) fn original(&self) -> Size {
+        self.with_ends(|ends| ends.original())
+    }
+
+    /// Tells how many bytes the output had before control codes were applied.
+    pub(crate) fn set_original_bytes(&mut self, bytes: u64) {
+        self.original_bytes = Some(bytes);
     }
 
     /// Takes the end of the output into account. Nothing may be pushed after it.
@@ -118,9 +120,6 @@ impl Stream {
     /// and the strategy one whose ends were kept.
     pub(crate) fn preview(&self, limits: &Limits, strategy: Strategy) -> Preview<'static> {
         self.with_ends(|ends| {
-            if self.probe.is_binary {
-                return binary(ends.size, limits);
-            }
             let first = ends.exceeded(limits).unwrap_or(Unit::Bytes);
             ends.cut(limits, strategy, first).into_owned()
         })
@@ -128,14 +127,14 @@ impl Stream {
 
     /// Tells whether all that can be shown of the output is within the limits, and only control codes were too much.
     pub(crate) fn is_all_shown(&self, limits: &Limits) -> bool {
-        self.unshown > 0
+        self.original_bytes.is_some_and(|bytes| bytes > self.bytes)
             && self.with_ends(|ends| {
-                let bytes = self.bytes;
-                let shown = Ends {
-                    size: Size { bytes, ..ends.size },
+                Ends {
+                    original_bytes: self.bytes,
                     ..*ends
-                };
-                shown.exceeded(limits).is_none()
+                }
+                .exceeded(limits)
+                .is_none()
             })
     }
 
@@ -147,7 +146,7 @@ impl Stream {
     fn with_ends<T>(&self, use_ends: impl FnOnce(&Ends<'_>) -> T) -> T {
         let open_line = u64::from(self.bytes > 0 && !self.ends_in_newline);
         let size = Size {
-            bytes: self.bytes + self.unshown,
+            bytes: self.bytes,
             lines: self.newlines + open_line,
         };
         let (raw_head, raw_tail) = (
@@ -167,6 +166,7 @@ impl Stream {
             tail: &tail,
             complete: !self.keeper.is_over(),
             size,
+            original_bytes: self.original_bytes.unwrap_or(self.bytes),
             chars: self.chars.as_ref().map(CharCounter::total),
             clips: Clips {
                 in_head: &in_head,
@@ -190,19 +190,6 @@ fn to_decoded(raw: &[u8], offsets: &mut [usize]) {
     }
 }
 
-/// Returns the preview of a binary output: one line that says so.
-fn binary(size: Size, limits: &Limits) -> Preview<'static> {
-    let removed = Removed {
-        count: size.bytes,
-        unit: Unit::Bytes,
-    };
-    let line = Part::Binary {
-        bytes: size.bytes,
-        limits: *limits,
-    };
-    Preview::new(vec![line], removed, size, Size::default())
-}
-
 /// Returns how much of an end must be kept to cut it as if the whole were there.
 fn kept_bytes(limits: &Limits) -> usize {
     let needed = limits
@@ -214,22 +201,6 @@ fn kept_bytes(limits: &Limits) -> usize {
         needed.max(COUNTED_BYTES)
     } else {
         needed
-    }
-}
-
-/// Looks for a NUL at the start of the output.
-#[derive(Debug, Default)]
-struct Probe {
-    seen: usize,
-    is_binary: bool,
-}
-
-impl Probe {
-    fn push(&mut self, chunk: &[u8]) {
-        let left = text::PROBE_BYTES - self.seen;
-        let probed = &chunk[..chunk.len().min(left)];
-        self.is_binary |= text::is_binary(probed);
-        self.seen += probed.len();
     }
 }
 

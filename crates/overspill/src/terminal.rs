@@ -36,6 +36,8 @@ pub struct Terminal {
     after_return: bool,
     parameters: Vec<u8>,
     string_len: usize,
+    /// Whether text was written over or erased.
+    has_lost: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
@@ -65,22 +67,23 @@ impl Terminal {
         }
     }
 
-    /// Passes on the last line.
-    pub fn finish(mut self, out: &mut Vec<u8>) {
-        self.line.flush(out);
+    /// Passes on the last line. Returns whether text was written over or erased, so that it is not in what was passed on.
+    pub fn finish(mut self, out: &mut Vec<u8>) -> bool {
+        self.line.flush(out) || self.has_lost
     }
 
     /// Passes text up to the next control code, and takes that code.
     fn text(&mut self, chunk: &[u8], out: &mut Vec<u8>) -> usize {
         let code = memchr3(ESC, b'\r', BACKSPACE, chunk).unwrap_or(chunk.len());
-        let code = memchr(BELL, &chunk[..code]).unwrap_or(code);
-        self.line.write(&chunk[..code], out);
+        // Bells are dropped here, in one go: as codes of their own each would have the rest searched again.
+        for text in chunk[..code].split(|&byte| byte == BELL) {
+            self.has_lost |= self.line.write(text, out);
+        }
         match chunk.get(code) {
             None => return code,
             Some(&ESC) => self.state = State::Escape,
             Some(b'\r') => self.after_return = true,
-            Some(&BACKSPACE) => self.line.move_by(-1),
-            Some(_) => {}
+            Some(_) => self.line.move_by(-1),
         }
         code + 1
     }
@@ -91,7 +94,7 @@ impl Terminal {
         }
         self.after_return = false;
         if next == b'\n' {
-            self.line.flush(out);
+            self.has_lost |= self.line.flush(out);
             out.extend_from_slice(b"\r\n");
             return 1;
         }
@@ -173,8 +176,8 @@ impl Default for Line {
 }
 
 impl Line {
-    /// Writes text at the cursor; complete lines go to `out`.
-    fn write(&mut self, text: &[u8], out: &mut Vec<u8>) {
+    /// Writes text at the cursor; complete lines go to `out`. Returns whether some of those was written over or erased.
+    fn write(&mut self, text: &[u8], out: &mut Vec<u8>) -> bool {
         match self {
             Line::Plain(held) => {
                 let lines = memrchr(b'\n', text).map_or(0, |newline| newline + 1);
@@ -186,32 +189,37 @@ impl Line {
                 if held.len() > 2 * LINE_MAX {
                     out.extend(held.drain(..held.len() - LINE_MAX));
                 }
+                false
             }
             Line::Cells(cells) => {
                 let end = memchr(b'\n', text).unwrap_or(text.len());
                 cells.write(&text[..end], out);
-                if end < text.len() {
-                    self.flush(out);
-                    self.write(&text[end..], out);
+                end < text.len() && {
+                    let has_lost = self.flush(out);
+                    self.write(&text[end..], out) || has_lost
                 }
             }
         }
     }
 
-    /// Passes on the line and starts a new one.
-    fn flush(&mut self, out: &mut Vec<u8>) {
+    /// Passes on the line and starts a new one; returns whether some of it was written over or erased.
+    fn flush(&mut self, out: &mut Vec<u8>) -> bool {
         match std::mem::take(self) {
-            Line::Plain(held) => out.extend_from_slice(&held),
-            Line::Cells(mut cells) => {
-                cells.settle();
-                let shown = cells
+            Line::Plain(held) => {
+                out.extend_from_slice(&held);
+                false
+            }
+            Line::Cells(mut line) => {
+                line.settle();
+                let shown = line
                     .cells
                     .iter()
                     .rposition(|cell| cell.bytes() != b" ")
                     .map_or(0, |last| last + 1);
-                cells.cells[..shown]
+                line.cells[..shown]
                     .iter()
                     .for_each(|cell| out.extend_from_slice(cell.bytes()));
+                line.has_lost
             }
         }
     }
@@ -244,14 +252,11 @@ impl Line {
 
     /// Erases from the cursor on (0), up to it (1), or all (2).
     fn erase(&mut self, which: u16) {
-        let Cells { cells, column, .. } = self.cells();
+        let line = self.cells();
         match which {
-            0 => cells.truncate(*column),
-            1 => cells
-                .iter_mut()
-                .take(*column + 1)
-                .for_each(|cell| *cell = Cell::BLANK),
-            _ => cells.clear(),
+            0 => line.truncate(line.column),
+            1 => line.blank_to_cursor(),
+            _ => line.truncate(0),
         }
     }
 }
@@ -261,8 +266,12 @@ impl Line {
 struct Cells {
     cells: Vec<Cell>,
     column: usize,
+    /// Up to where all cells are known to be blank, so that erasing them again costs nothing.
+    blank: usize,
     /// The first bytes of a character whose rest has not come yet.
     open: Vec<u8>,
+    /// Whether text was written over or erased.
+    has_lost: bool,
 }
 
 impl Cells {
@@ -279,6 +288,7 @@ impl Cells {
                 .drain(..passed)
                 .for_each(|cell| out.extend_from_slice(cell.bytes()));
             self.column = self.column.saturating_sub(passed);
+            self.blank = self.blank.saturating_sub(passed);
         }
     }
 
@@ -300,12 +310,36 @@ impl Cells {
         }
     }
 
+    fn truncate(&mut self, len: usize) {
+        self.has_lost |= self.cells[len.min(self.cells.len())..]
+            .iter()
+            .any(|cell| cell.bytes() != b" ");
+        self.cells.truncate(len);
+        self.blank = self.blank.min(len);
+    }
+
+    /// Erases up to the cursor.
+    fn blank_to_cursor(&mut self) {
+        let end = self.cells.len().min(self.column + 1);
+        if end > self.blank {
+            self.has_lost |= self.cells[self.blank..end]
+                .iter()
+                .any(|cell| cell.bytes() != b" ");
+            self.cells[self.blank..end].fill(Cell::BLANK);
+            self.blank = end;
+        }
+    }
+
     fn put_cell(&mut self, cell: Cell) {
+        self.blank = self.blank.min(self.column);
         if self.cells.len() < self.column {
             self.cells.resize(self.column, Cell::BLANK);
         }
         match self.cells.get_mut(self.column) {
-            Some(under) => *under = cell,
+            Some(under) => {
+                self.has_lost |= under.bytes() != cell.bytes() && under.bytes() != b" ";
+                *under = cell;
+            }
             None => self.cells.push(cell),
         }
         self.column += 1;
@@ -362,7 +396,8 @@ mod tests {
             ("a\x1b[5Cb\n", "a     b\n"),
             ("abcdef\x1b[2Gx\n", "axcdef\n"),
             ("abc\x1b[2K\rnew\n", "new\n"),
-            ("bell\x07\n", "bell\n"),
+            ("b\x07ell\x07\x07\n", "bell\n"),
+            ("abcdef\x1b[3G\x1b[1K\x1b[1KX\n", "  Xdef\n"),
             ("\x1b]never ended\nnext\n", "\nnext\n"),
             ("cut \x1b[31", "cut "),
             ("é\rè", "è"),
@@ -373,6 +408,33 @@ mod tests {
                 *expected,
                 "{input:?}"
             );
+        }
+    }
+
+    #[test]
+    fn what_is_written_over_is_noticed() {
+        let has_lost = |text: &[u8]| {
+            let (mut terminal, mut out) = (Terminal::default(), Vec::new());
+            terminal.push(text, &mut out);
+            terminal.finish(&mut out)
+        };
+        for text in [
+            &b"ERROR\rok   \n"[..],
+            b"10%\r20%",
+            b"gone\x1b[2K\n",
+            b"ab\x08c\nnext\n",
+            b"abc\r\x1b[K",
+        ] {
+            assert!(has_lost(text), "{text:?}");
+        }
+        for text in [
+            &b"plain\r\n"[..],
+            b"\x1b[31mred\x1b[0m\n",
+            b"same\rsame\n",
+            b"  \rover blanks\n",
+            b"end\r",
+        ] {
+            assert!(!has_lost(text), "{text:?}");
         }
     }
 

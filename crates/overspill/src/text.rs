@@ -46,7 +46,13 @@ fn is_open_sequence(bytes: &[u8]) -> bool {
 }
 
 /// Returns how many of `bytes` the first `shown` bytes of their decoded text stand for.
-pub(crate) fn raw_prefix_len(bytes: &[u8], shown: usize) -> usize {
+///
+/// ```
+/// let bytes = b"a\xff\xffb";
+/// let shown = overspill::decode(bytes).find('b').unwrap();
+/// assert_eq!((shown, overspill::raw_prefix_len(bytes, shown)), (7, 3));
+/// ```
+pub fn raw_prefix_len(bytes: &[u8], shown: usize) -> usize {
     let (mut left, mut raw) = (shown, 0);
     for chunk in bytes.utf8_chunks() {
         let valid = chunk.valid().len().min(left);

@@ -65,6 +65,9 @@ impl Encoding {
 
     /// Counts the tokens of a text if there are at most `limit`; costs O(limit), whatever the length of the text.
     pub fn count_within(self, text: &str, limit: usize) -> Option<u64> {
+        if text.len() > limit.saturating_mul(MAX_TOKEN_BYTES) {
+            return None;
+        }
         let counted = from_start(self, text, limit);
         (counted.done == text.len()).then_some(counted.sum as u64)
     }

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use overspill::{Code, Envelope, Lang, Outcome, Sink, io_cause, notice};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use serde_json::json;
+use serde_json::{Map, Value, json};
 
 use crate::app::App;
 use crate::args::{Format, RunArgs};
@@ -19,14 +19,14 @@ use crate::buffer::Buffer;
 use crate::exit;
 use crate::output::{self, Facts};
 use crate::progress::Progress;
-use crate::signals::{Caught, Forwarding};
+use crate::signals::{self, Caught, Forwarding};
 
 const TOOL: &str = "Run";
 
 const CHUNK_BYTES: usize = 1 << 17;
 
 /// How long the pipe may stay silent after the command ended, while others still hold it.
-const SILENCE: Duration = Duration::from_millis(200);
+const SILENCE: Duration = Duration::from_millis(500);
 
 /// How long what others write after the command ended is taken at all.
 const GRACE: Duration = Duration::from_secs(2);
@@ -42,10 +42,11 @@ pub(crate) fn run(app: &App, args: &RunArgs, format: Format) -> anyhow::Result<E
     let store = app.store(&effective);
     let policy = app.policy(tool, &effective, &store);
     let start = Instant::now();
+    signals::outlive_file_limit()?;
     let caught = Caught::new()?;
     let (pipe, child) = match spawn(args) {
         Ok(spawned) => spawned,
-        Err(error) => return Ok(cannot_run(args, &error, format, policy.lang)),
+        Err(error) => return Ok(cannot_run(app, args, &error, format, policy.lang)),
     };
     let forwarding = caught.forward_to(child.id());
     let mut sink = if args.raw {
@@ -75,15 +76,8 @@ pub(crate) fn run(app: &App, args: &RunArgs, format: Format) -> anyhow::Result<E
         .map(|(key, value)| (key.to_owned(), value))
         .into_iter()
         .collect(),
-        params: [(
-            "command".to_owned(),
-            args.command
-                .iter()
-                .map(|part| part.to_string_lossy())
-                .collect(),
-        )]
-        .into_iter()
-        .collect(),
+        params: params(args),
+        cwd: app.cwd.clone(),
     };
     // Whatever becomes of what we print, the exit code is the command's.
     if let Err(error) = output::print_output(sink, outcome, format, &facts) {
@@ -97,6 +91,15 @@ pub(crate) fn run(app: &App, args: &RunArgs, format: Format) -> anyhow::Result<E
         ));
     }
     Ok(ExitCode::from(code))
+}
+
+fn params(args: &RunArgs) -> Map<String, Value> {
+    let command = args
+        .command
+        .iter()
+        .map(|part| part.to_string_lossy())
+        .collect();
+    [("command".to_owned(), command)].into_iter().collect()
 }
 
 fn spawn(args: &RunArgs) -> io::Result<(io::PipeReader, Child)> {
@@ -117,7 +120,13 @@ fn spawn(args: &RunArgs) -> io::Result<(io::PipeReader, Child)> {
 }
 
 /// Tells why a command could not be started, as a shell would.
-fn cannot_run(args: &RunArgs, error: &io::Error, format: Format, lang: Lang) -> ExitCode {
+fn cannot_run(
+    app: &App,
+    args: &RunArgs,
+    error: &io::Error,
+    format: Format,
+    lang: Lang,
+) -> ExitCode {
     let program = args
         .command
         .first()
@@ -132,7 +141,11 @@ fn cannot_run(args: &RunArgs, error: &io::Error, format: Format, lang: Lang) -> 
         _ => (CANNOT_RUN, Code::ExecutionError),
     };
     if format == Format::Envelope {
-        let envelope = Envelope::of_output("", lang).failed(code, message);
+        let mut envelope = Envelope::of_output(b"", lang).failed(code, message);
+        envelope.context.insert("cwd".to_owned(), json!(app.cwd));
+        envelope
+            .context
+            .insert("params_input".to_owned(), params(args).into());
         drop(output::print_line(&envelope.to_json()));
     }
     ExitCode::from(exit_code)

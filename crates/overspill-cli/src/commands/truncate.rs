@@ -23,7 +23,10 @@ const TOOL: &str = "truncate";
 const CHUNK_BYTES: usize = 1 << 18;
 
 /// More than this is not read as one JSON document but bounded as it streams by.
-const JSON_BYTES: u64 = 256 << 20;
+const JSON_BYTES: u64 = 64 << 20;
+
+/// How much longer than its values the JSON of an envelope may be: white space, and members that stand twice.
+const SLACK_BYTES: usize = 4096;
 
 /// Bounds stdin for a call without a command; without a pipe there is nothing to bound.
 pub(crate) fn from_pipe(app: &App, format: Format) -> anyhow::Result<ExitCode> {
@@ -43,9 +46,17 @@ pub(crate) fn run(app: &App, file: Option<&Path>, format: Format) -> anyhow::Res
     let effective = app.settings.effective(tool);
     let store = app.store(&effective);
     let policy = app.policy(tool, &effective, &store);
+    let file = file.filter(|path| *path != Path::new("-"));
     let mut input: Box<dyn Read> = match file {
         Some(path) => Box::new(open(path)?),
         None => Box::new(io::stdin().lock()),
+    };
+    signals::outlive_file_limit()?;
+    let is_piped = file.is_none() && !io::stdin().is_terminal();
+    let interrupted = if is_piped {
+        Some(signals::outlive_interrupt()?)
+    } else {
+        None
     };
     if format == Format::Envelope {
         match bound_json(input, &policy)? {
@@ -53,12 +64,6 @@ pub(crate) fn run(app: &App, file: Option<&Path>, format: Format) -> anyhow::Res
             None => return Ok(ExitCode::SUCCESS),
         }
     }
-    let is_piped = file.is_none() && !io::stdin().is_terminal();
-    let interrupted = if is_piped {
-        Some(signals::outlive_interrupt()?)
-    } else {
-        None
-    };
     let sink = pour(&mut input, Sink::new(&policy), &mut Progress::new(false))?;
     let params = file
         .iter()
@@ -78,6 +83,7 @@ pub(crate) fn run(app: &App, file: Option<&Path>, format: Format) -> anyhow::Res
             failed: None,
             stats,
             params,
+            cwd: app.cwd.clone(),
         },
     )?;
     let is_interrupted = interrupted.is_some_and(|interrupted| interrupted.load(Ordering::SeqCst));
@@ -93,8 +99,7 @@ fn bound_json(
     mut input: Box<dyn Read>,
     policy: &Policy<'_>,
 ) -> anyhow::Result<Option<Box<dyn Read>>> {
-    let mut start = Vec::new();
-    input.by_ref().take(JSON_BYTES).read_to_end(&mut start)?;
+    let start = read_object(&mut input)?;
     let Some(envelope) = Envelope::parse(&start) else {
         if is_bounded_already(&start) {
             output::print(&start)?;
@@ -102,6 +107,10 @@ fn bound_json(
         }
         return Ok(Some(Box::new(io::Cursor::new(start).chain(input))));
     };
+    if start.len() > envelope.to_json().len() + SLACK_BYTES {
+        // Most of it is not in the values, so it cannot be judged by them.
+        return Ok(Some(Box::new(io::Cursor::new(start).chain(input))));
+    }
     let bounded = envelope
         .clone()
         .bound(policy, Some(&String::from_utf8_lossy(&start)));
@@ -111,6 +120,23 @@ fn bound_json(
         output::print_line(&bounded.to_json())?;
     }
     Ok(None)
+}
+
+/// Reads all of an input that begins as a JSON object, and only the beginning of any other.
+fn read_object(input: &mut impl Read) -> anyhow::Result<Vec<u8>> {
+    let mut start = Vec::new();
+    loop {
+        let before = start.len();
+        input
+            .by_ref()
+            .take(CHUNK_BYTES as u64)
+            .read_to_end(&mut start)?;
+        let first = start.iter().find(|byte| !byte.is_ascii_whitespace());
+        let may_be_object = first.is_none_or(|&first| first == b'{');
+        if start.len() == before || !may_be_object || start.len() as u64 >= JSON_BYTES {
+            return Ok(start);
+        }
+    }
 }
 
 /// Tells whether a tool result says that its output was bounded by the tool itself.

@@ -243,9 +243,10 @@ fn control_codes_are_applied_in_what_is_shown_and_kept_in_the_spill() {
     );
     assert_eq!(sandbox.spill(), raw.as_bytes());
 
-    assert_eq!(
-        sandbox.run(&["run", "--", "cat", "raw"]).quietly(0).text(),
-        format!("{shown}\nlast\n")
+    let text = sandbox.run(&["run", "--", "cat", "raw"]).quietly(0).text();
+    assert!(
+        text.starts_with(&format!("{shown}\nlast\n\n...49 bytes of redrawn text")),
+        "{text}"
     );
     assert_eq!(
         sandbox
@@ -265,7 +266,40 @@ fn a_long_progress_bar_is_one_line() {
         + "\ndone\n";
     sandbox.write("raw", &raw);
     let output = sandbox.run(&["run", "--", "cat", "raw"]).quietly(0);
-    assert_eq!(output.text(), " 1000 of 1000\ndone\n");
+    let text = output.text();
+    assert!(
+        text.starts_with(" 1000 of 1000\ndone\n\n...23011 bytes of redrawn text"),
+        "{text}"
+    );
+    assert_eq!(sandbox.spill(), raw.as_bytes());
+}
+
+#[test]
+fn colours_alone_are_no_cut() {
+    let sandbox = Sandbox::new();
+    let output = sandbox.run(&["run", "--", "printf", "\x1b[31mred\x1b[0m\r\n"]);
+    assert_eq!(output.quietly(0).text(), "red\r\n");
+    assert_eq!(sandbox.stored(), [""; 0]);
+}
+
+#[test]
+fn a_limit_on_file_sizes_is_a_full_disk() {
+    let sandbox = Sandbox::new();
+    let mut command = std::process::Command::new("bash");
+    let script = format!(
+        "ulimit -f 100; {} run -- sh -c 'seq 1 300000; exit 7'",
+        env!("CARGO_BIN_EXE_overspill")
+    );
+    command.args(["-c", &script]).current_dir(sandbox.root());
+    let output = sandbox.finish(command, b"");
+    assert_eq!(output.code, 7, "{}", output.report());
+    assert!(
+        output
+            .text()
+            .contains("full output was not saved: `tool-output`: file too large"),
+        "{}",
+        output.text()
+    );
 }
 
 #[test]

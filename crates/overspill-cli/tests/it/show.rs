@@ -363,3 +363,79 @@ fn flags_that_exclude_each_other() {
         );
     }
 }
+
+#[test]
+fn a_line_that_is_cut_says_so_and_all_of_it_can_be_reached() {
+    let sandbox = Sandbox::new();
+    let line: String = (0..40_000).map(|n| format!("{n},")).collect();
+    sandbox
+        .pipe(
+            &["truncate", "--max-lines", "1"],
+            format!("first\n{line}\nlast\n"),
+        )
+        .quietly(0);
+
+    let shown = sandbox.run(&[
+        "show",
+        "latest",
+        "--offset",
+        "2",
+        "--limit",
+        "1",
+        "--max-bytes",
+        "100000",
+    ]);
+    let shown = shown.quietly(0).text();
+    let (text, remark) = shown.trim_end().rsplit_once("\n\n").unwrap();
+    assert!(line.starts_with(text) && text.len() == 100_000);
+    assert!(
+        remark.starts_with("[line 2 is cut; next: ") && remark.ends_with(" --byte 100006]"),
+        "{remark}"
+    );
+
+    let (mut all, mut next) = (text.to_owned(), "100006".to_owned());
+    while all.len() < line.len() {
+        let shown = sandbox
+            .run(&["show", "latest", "--byte", &next, "--max-bytes", "60000"])
+            .quietly(0)
+            .text();
+        let (text, remark) = shown.trim_end().rsplit_once("\n\n").unwrap();
+        all += text.lines().next().unwrap();
+        next = remark.rsplit([' ', ']']).nth(1).unwrap().to_owned();
+    }
+    assert_eq!(all, line);
+}
+
+#[test]
+fn a_match_in_a_long_line_is_shown_with_its_neighbourhood() {
+    let sandbox = Sandbox::new();
+    let line = format!("{}NEEDLE{}", "x".repeat(300_000), "y".repeat(300_000));
+    sandbox.pipe(&["truncate"], &line).quietly(0);
+    let shown = sandbox
+        .run(&["show", "latest", "--grep", "needle"])
+        .quietly(0)
+        .text();
+    assert_eq!(
+        shown,
+        format!(
+            "1@299800: ...{}NEEDLE{}...\n",
+            "x".repeat(200),
+            "y".repeat(794)
+        )
+    );
+}
+
+#[test]
+fn a_search_reads_the_bytes_as_they_are_shown() {
+    let sandbox = Sandbox::new();
+    let mut input = b"\xff\xfe".to_vec();
+    input.extend_from_slice(seq(3000).as_bytes());
+    sandbox.pipe(&["truncate"], input).quietly(0);
+    assert_eq!(
+        sandbox
+            .run(&["show", "latest", "--grep", "^2999$"])
+            .quietly(0)
+            .text(),
+        "2999: 2999\n"
+    );
+}

@@ -870,3 +870,26 @@ fn nothing_is_printed_before_the_output_has_ended() {
     );
     assert_eq!(sandbox.stored().len(), 2, "{:?}", sandbox.stored());
 }
+
+#[test]
+fn the_last_of_a_repeated_flag_holds() {
+    let sandbox = Sandbox::new();
+    let output = sandbox.pipe(
+        &[
+            "truncate",
+            "--max-lines",
+            "1",
+            "--max-lines",
+            "2",
+            "-",
+            "--no-spill",
+        ],
+        "a\nb\nc\n",
+    );
+    assert!(
+        output
+            .quietly(0)
+            .text()
+            .starts_with("a\nb\n\n...1 lines truncated...")
+    );
+}

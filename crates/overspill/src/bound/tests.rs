@@ -19,7 +19,7 @@ fn policy<'s>(store: &'s Store, limits: Limits, strategy: Strategy) -> Policy<'s
     }
 }
 
-fn cut_of(bounded: Bounded) -> Truncated {
+fn cut_of(bounded: Bounded<'_>) -> Truncated {
     match bounded {
         Bounded::Cut(cut) => *cut,
         Bounded::Whole(bytes) => panic!("{} bytes fit", bytes.len()),
@@ -34,7 +34,7 @@ fn within_limits_nothing_is_touched() {
     let text = "line\n".repeat(2000);
     assert_eq!(
         bound(&text, &policy, Outcome::Succeeded),
-        Bounded::Whole(text.into_bytes())
+        Bounded::Whole(text.as_bytes().into())
     );
     assert!(!root.path().join("out").exists());
 }
@@ -116,7 +116,62 @@ fn control_codes_are_applied_to_what_is_shown_and_saved_as_they_came() {
     sink.push(b"\x1b[31mshort\x1b[0m\r\n");
     assert_eq!(
         sink.finish(Outcome::Succeeded),
-        Bounded::Whole(b"short\r\n".to_vec())
+        Bounded::Whole(b"short\r\n".into())
+    );
+}
+
+#[test]
+fn binary_output_is_one_line_that_says_so() {
+    let mut bytes = b"\x7fELF\0\n".to_vec();
+    bytes.resize(100_000, 7);
+    let preview = |bytes: &[u8], limits: Limits| {
+        let policy = Policy {
+            limits,
+            ..Policy::new("Test")
+        };
+        let mut sink = Sink::new(&policy);
+        bytes.chunks(4096).for_each(|chunk| sink.push(chunk));
+        sink.finish(Outcome::Unknown)
+    };
+    let cut = cut_of(preview(&bytes, Limits::default()));
+    assert_eq!(cut.preview, "binary output, 100000 bytes, not shown");
+    assert_eq!(
+        (
+            cut.truncation.removed,
+            cut.truncation.unit,
+            cut.truncation.original_lines
+        ),
+        (100_000, "bytes", 2)
+    );
+    assert_eq!(
+        cut_of(preview(&bytes, Limits::none().bytes(6))).preview,
+        "binary"
+    );
+    assert_eq!(
+        preview(&bytes[..6], Limits::default()),
+        Bounded::Whole(bytes[..6].into())
+    );
+}
+
+#[test]
+fn text_that_was_written_over_is_saved() {
+    let root = tempfile::tempdir().unwrap();
+    let store = Store::new(root.path(), Path::new("out"), Retention::default());
+    let policy = policy(&store, Limits::default(), Strategy::HeadTail);
+    let raw = b"ERROR: disk failed\rok                \n";
+    let mut sink = Sink::of_terminal(&policy);
+    sink.push(raw);
+    let cut = cut_of(sink.finish(Outcome::Succeeded));
+    assert_eq!(cut.preview, "ok");
+    assert!(
+        cut.content
+            .contains("...36 bytes of redrawn text and control codes not shown..."),
+        "{}",
+        cut.content
+    );
+    assert_eq!(
+        std::fs::read(root.path().join(&cut.saved.unwrap().path)).unwrap(),
+        raw
     );
 }
 
@@ -163,7 +218,7 @@ proptest! {
         let mut sink = if is_terminal { Sink::of_terminal(&policy) } else { Sink::new(&policy) };
         pieces.iter().for_each(|piece| sink.push(piece));
         match sink.finish(Outcome::Unknown) {
-            Bounded::Whole(whole) if !is_terminal => prop_assert_eq!(whole, pieces.concat()),
+            Bounded::Whole(whole) if !is_terminal => prop_assert_eq!(whole.into_owned(), pieces.concat()),
             Bounded::Whole(whole) => prop_assert!(whole.len() <= bytes),
             Bounded::Cut(cut) => {
                 prop_assert!(!cut.preview.is_empty() && cut.preview.len() <= bytes);

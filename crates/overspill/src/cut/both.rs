@@ -11,8 +11,8 @@ use memchr::{memchr, memchr_iter, memrchr, memrchr_iter};
 use super::head::nth_char;
 use super::preview::{Gap, GapStyle, Part, Preview};
 use super::tail::nth_char_back;
-use super::{Ends, Kept, body, edge, kept_lines};
-use crate::limits::{Limits, Removed, Size, Unit, count_newlines};
+use super::{Ends, Kept, body, clip, edge, kept_lines};
+use crate::limits::{Limits, Removed, Size, Unit};
 use crate::notice::{self, Lang};
 use crate::tokens;
 
@@ -36,6 +36,10 @@ pub(super) fn cut<'t>(ends: &Ends<'t>, limits: &Limits, first: Unit) -> Preview<
         .complete
         .then(|| Ends::measured(body(ends.head), limits));
     if first != Unit::Tokens && shown.is_some_and(|shown| shown.exceeded(limits).is_none()) {
+        return super::head::cut(ends, limits, first);
+    }
+    if limits.max_lines() == Some(1) {
+        // Two ends on one line would be no line of the output.
         return super::head::cut(ends, limits, first);
     }
     let bites = |unit: Unit| {
@@ -65,6 +69,7 @@ pub(super) fn cut<'t>(ends: &Ends<'t>, limits: &Limits, first: Unit) -> Preview<
         .assemble();
         let Some(preview) = preview else { break };
         match first_broken(&preview, limits) {
+            None if preview.text(Lang::En).is_empty() => break,
             None => return preview,
             Some(unit) if !biting.contains(&unit) => biting.push(unit),
             Some(Unit::Lines) if !has_few_lines => has_few_lines = true,
@@ -91,7 +96,12 @@ fn only(limits: &Limits, unit: Unit) -> Limits {
 /// Returns a limit that the preview breaks, in any language its marker may be in.
 fn first_broken(preview: &Preview<'_>, limits: &Limits) -> Option<Unit> {
     let sizes = limits.without_tokens();
-    let broken = |lang| Ends::measured(&preview.text(lang), &sizes).exceeded(&sizes);
+    // A line that is too long counts as too many chars: less of both ends makes it shorter.
+    let broken = |lang| {
+        let text = preview.text(lang);
+        let too_long = clip::is_needed(&text, limits).then_some(Unit::Chars);
+        Ends::measured(&text, &sizes).exceeded(&sizes).or(too_long)
+    };
     if let Some(unit) = Lang::ALL.into_iter().find_map(broken) {
         return Some(unit);
     }
@@ -144,7 +154,9 @@ impl<'t> Attempt<'_, 't> {
         } else {
             head_unit
         };
+        let style = self.style(unit)?;
         let (gap, lines) = self.gap(
+            style,
             &Kept {
                 head_end,
                 tail_start,
@@ -162,12 +174,11 @@ impl<'t> Attempt<'_, 't> {
             Part::Gap(gap),
             Part::Text(Cow::Borrowed(tail)),
         ];
-        Some(Preview::new(parts, gap.removed, self.ends.size, size))
+        Some(Preview::new(parts, gap.removed, self.ends.original(), size))
     }
 
     /// Returns what is missing between two ends, and how many lines they have.
-    fn gap(&self, kept: &Kept, unit: Unit, head: &str, tail: &str) -> (Gap, u64) {
-        let style = self.style(unit);
+    fn gap(&self, style: GapStyle, kept: &Kept, unit: Unit, head: &str, tail: &str) -> (Gap, u64) {
         if unit == Unit::Lines {
             let share = self.share(unit);
             let lines = (share.head + share.tail) as u64;
@@ -184,9 +195,8 @@ impl<'t> Attempt<'_, 't> {
                 lines,
             );
         }
-        let newlines = count_newlines(head.as_bytes()) + count_newlines(tail.as_bytes());
         let removed = self.ends.removed(kept, unit, self.limits);
-        let lines = (self.ends.size.lines - 1).saturating_sub(newlines);
+        let lines = self.ends.size.lines.saturating_sub(kept_lines(head, tail));
         (
             Gap {
                 removed,
@@ -197,35 +207,30 @@ impl<'t> Attempt<'_, 't> {
         )
     }
 
-    /// Returns the fullest marker that the limits leave room for.
-    fn style(&self, unit: Unit) -> GapStyle {
+    /// Returns the fullest marker that the limits leave room for, if there is room for any.
+    fn style(&self, unit: Unit) -> Option<GapStyle> {
         let line_chars = self.limits.max_line_chars().unwrap_or(usize::MAX);
-        let by_lines = match self.limits.max_lines() {
-            Some(1) => return GapStyle::Dots,
-            Some(2) => return GapStyle::Break,
-            _ if unit == Unit::Lines || self.has_few_lines => GapStyle::Line,
+        let fullest = match (self.limits.max_lines(), unit) {
+            (Some(2), _) => return Some(GapStyle::Break),
+            (_, Unit::Lines) => GapStyle::Lines,
+            _ if self.has_few_lines => GapStyle::SizeLine,
             _ => GapStyle::Paragraph,
         };
-        let longest = self.marker_len(Unit::Chars);
         let sizes = self.biting.iter().filter(|unit| **unit != Unit::Lines);
-        let room = sizes.map(|&unit| self.room(unit)).min();
-        match room {
-            _ if line_chars < DOTS => GapStyle::Break,
-            _ if line_chars < longest => GapStyle::DotsLine,
-            Some(Room::None) => GapStyle::None,
-            Some(Room::Dots) => GapStyle::Dots,
-            Some(Room::Marker) | None => by_lines,
+        match sizes.map(|&unit| self.room(unit)).min() {
+            Some(Room::None) => None,
+            _ if line_chars < DOTS => Some(GapStyle::Break),
+            _ if line_chars < self.marker_len(Unit::Chars) => Some(GapStyle::DotsLine),
+            Some(Room::Dots) => Some(GapStyle::Dots),
+            Some(Room::Marker) | None => Some(fullest),
         }
     }
 
     fn room(&self, unit: Unit) -> Room {
-        let max = self.max(unit);
-        if max >= self.marker_len(unit) + 2 {
-            Room::Marker
-        } else if max >= DOTS + 2 {
-            Room::Dots
-        } else {
-            Room::None
+        match self.max(unit) {
+            max if max >= self.marker_len(unit) + 2 => Room::Marker,
+            max if max >= DOTS + 2 => Room::Dots,
+            _ => Room::None,
         }
     }
 
@@ -270,7 +275,7 @@ impl<'t> Attempt<'_, 't> {
     fn share(&self, unit: Unit) -> Share {
         let max = self.max(unit);
         let (head, tail) = match (unit, max) {
-            (Unit::Lines, 1..=3) => (1, 1),
+            (Unit::Lines, 2..=3) => (1, 1),
             (Unit::Lines, _) => ((max - 2) / 2, max - 2 - (max - 2) / 2),
             (_, ROOMY..) => (two_fifths(max - RESERVED), two_fifths(max - RESERVED)),
             _ => {

@@ -9,7 +9,8 @@ use super::edge;
 use crate::limits::Limits;
 use crate::text;
 
-const DOTS: &[u8] = b"...";
+/// What a shortened line ends in.
+pub(super) const DOTS: &[u8] = b"...";
 
 /// Tells whether a line of `text` is over the limit on its chars.
 pub(super) fn is_needed(text: &str, limits: &Limits) -> bool {
@@ -19,7 +20,8 @@ pub(super) fn is_needed(text: &str, limits: &Limits) -> bool {
     let mut at = short_lines(text.as_bytes(), max);
     while at < text.len() {
         let line = text[at..].split('\n').next().unwrap_or("");
-        if super::head::nth_char(line, max).is_some() {
+        let shown = line.strip_suffix('\r').unwrap_or(line);
+        if super::head::nth_char(shown, max).is_some() {
             return true;
         }
         at = (at + line.len() + 1).min(text.len());
@@ -53,6 +55,8 @@ pub(crate) struct Clipper {
     /// Whether the current line was found too long and the rest of it is dropped.
     dropping: bool,
     dropped: text::CharCounter,
+    /// Whether what was dropped so far ends in `\r`, which stays if the line ends there.
+    ends_in_return: bool,
     removed_chars: u64,
 }
 
@@ -63,6 +67,7 @@ impl Clipper {
             held: Vec::new(),
             dropping: false,
             dropped: Default::default(),
+            ends_in_return: false,
             removed_chars: 0,
         }
     }
@@ -91,21 +96,26 @@ impl Clipper {
         self.part(chunk, keep);
     }
 
-    /// Passes on what is held of a last line without a newline.
+    /// Passes on what is held of a line that ends here. The `\r` of a line end belongs to it, not to the line.
     pub(crate) fn end(&mut self, keep: &mut impl FnMut(&[u8], bool)) {
-        if self.dropping {
-            self.removed_chars += self.dropped.total();
-        } else {
+        let is_return_dropped = self.dropping && self.ends_in_return;
+        let has_return = is_return_dropped
+            || (!self.dropping && self.held.pop_if(|last| *last == b'\r').is_some());
+        if !self.dropping {
             self.settle(keep);
-            if self.dropping {
-                self.removed_chars += self.dropped.total();
-            } else {
-                keep(&self.held, false);
-            }
         }
-        self.held.clear();
-        self.dropping = false;
-        self.dropped = Default::default();
+        if self.dropping {
+            self.removed_chars += self.dropped.total() - u64::from(is_return_dropped);
+        } else {
+            keep(&self.held, false);
+        }
+        if has_return {
+            keep(b"\r", false);
+        }
+        *self = Clipper {
+            removed_chars: self.removed_chars,
+            ..Clipper::new(self.max_chars)
+        };
     }
 
     fn part(&mut self, mut piece: &[u8], keep: &mut impl FnMut(&[u8], bool)) {
@@ -124,6 +134,9 @@ impl Clipper {
         }
         if self.dropping {
             self.dropped.push(piece);
+            self.ends_in_return = piece
+                .last()
+                .map_or(self.ends_in_return, |&last| last == b'\r');
         }
     }
 
@@ -149,6 +162,7 @@ impl Clipper {
             keep(dots, true);
         }
         self.dropped.push(&self.held[kept..]);
+        self.ends_in_return = self.held.ends_with(b"\r");
         self.dropping = true;
     }
 }
@@ -173,6 +187,12 @@ mod tests {
         assert_eq!(clip(5, &["abc", "def", "g"]), ("ab...".into(), 5));
         assert_eq!(clip(5, &["ééééé\néééééé"]), ("ééééé\néé...".into(), 4));
         assert_eq!(clip(3, &["abcd"]), ("abc".into(), 1));
+        assert_eq!(
+            clip(5, &["abcde\r\nabcdef\r", "\n"]),
+            ("abcde\r\nab...\r\n".into(), 4)
+        );
+        let long = "x".repeat(1000) + "\r";
+        assert_eq!(clip(5, &[&long, "\n"]), ("xx...\r\n".into(), 998));
     }
 
     #[test]

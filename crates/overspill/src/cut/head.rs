@@ -23,7 +23,7 @@ pub(super) fn cut<'t>(ends: &Ends<'t>, limits: &Limits, first: Unit) -> Preview<
     let removed = ends.removed(&kept, stop.unwrap_or(first), limits);
     let shown = match &text[..end] {
         // Not one char fits into the limit, and a preview is never empty.
-        "" if ends.size.bytes > 0 => "?",
+        "" if ends.original_bytes > 0 => "?",
         kept => kept,
     };
     let size = Size {
@@ -33,7 +33,7 @@ pub(super) fn cut<'t>(ends: &Ends<'t>, limits: &Limits, first: Unit) -> Preview<
     Preview::new(
         vec![Part::Text(Cow::Borrowed(shown))],
         removed,
-        ends.size,
+        ends.original(),
         size,
     )
 }

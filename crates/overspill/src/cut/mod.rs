@@ -71,8 +71,10 @@ pub(crate) struct Ends<'t> {
     pub(crate) tail: &'t str,
     /// Whether the ends are all there is: then both are the same text, but for a final newline.
     pub(crate) complete: bool,
-    /// The size of the output as it came.
+    /// The size of the output as it is shown.
     pub(crate) size: Size,
+    /// Its bytes as they came: more, where control codes were applied, or fewer, where those move the cursor.
+    pub(crate) original_bytes: u64,
     /// Its chars, where somebody counted them.
     pub(crate) chars: Option<u64>,
     /// What shortening long lines took away, and where.
@@ -110,6 +112,7 @@ impl<'t> Ends<'t> {
             tail: body(text),
             complete: true,
             size: Size::of(text.as_bytes()),
+            original_bytes: text.len() as u64,
             chars: None,
             clips: Clips::default(),
             raw: None,
@@ -131,7 +134,10 @@ impl<'t> Ends<'t> {
         if over(limits.max_lines(), self.size.lines) {
             return Some(Unit::Lines);
         }
-        if over(limits.bytes_in_force(), self.size.bytes) {
+        if over(
+            limits.bytes_in_force(),
+            self.size.bytes.max(self.original_bytes),
+        ) {
             return Some(Unit::Bytes);
         }
         if let Some(max) = limits.max_chars() {
@@ -153,6 +159,14 @@ impl<'t> Ends<'t> {
         (self.clips.removed_chars > 0).then_some(Unit::Chars)
     }
 
+    /// Returns the size of the output as it came.
+    pub(crate) fn original(&self) -> Size {
+        Size {
+            bytes: self.original_bytes,
+            ..self.size
+        }
+    }
+
     /// Cuts an output that is over the limit `first`.
     pub(crate) fn cut(&self, limits: &Limits, strategy: Strategy, first: Unit) -> Preview<'t> {
         match strategy {
@@ -166,7 +180,7 @@ impl<'t> Ends<'t> {
     /// what was clipped off.
     fn chars(&self) -> u64 {
         self.chars.unwrap_or_else(|| {
-            let dots = 3 * self.clips.in_head.len() as u64;
+            let dots = (clip::DOTS.len() * self.clips.in_head.len()) as u64;
             self.head.chars().count() as u64 - dots + self.clips.removed_chars
         })
     }
@@ -175,14 +189,15 @@ impl<'t> Ends<'t> {
     fn removed(&self, kept: &Kept, unit: Unit, limits: &Limits) -> Removed {
         let encoding = limits.token_encoding();
         let (head, tail) = (&self.head[..kept.head_end], &self.tail[kept.tail_start..]);
-        let clips = self.clips.count(kept);
+        let dots = self.clips.dots(kept);
         let count = match unit {
             Unit::Lines => self
                 .size
                 .lines
                 .saturating_sub(shown_lines(head, tail, limits)),
-            Unit::Bytes => (self.size.bytes + 3 * clips).saturating_sub(self.raw_bytes(kept)),
-            Unit::Chars => (self.chars() + 3 * clips)
+            Unit::Bytes => (self.size.bytes.max(self.original_bytes) + dots)
+                .saturating_sub(self.raw_bytes(kept)),
+            Unit::Chars => (self.chars() + dots)
                 .saturating_sub((head.chars().count() + tail.chars().count()) as u64),
             Unit::Tokens => match self.all_tokens(encoding) {
                 Some(all) => all.saturating_sub(encoding.count(head) + encoding.count(tail)),
@@ -212,11 +227,22 @@ impl<'t> Ends<'t> {
 }
 
 impl Clips<'_> {
-    fn count(&self, kept: &Kept) -> u64 {
-        let head = self.in_head.partition_point(|&at| at < kept.head_end);
-        let tail = self.in_tail.len() - self.in_tail.partition_point(|&at| at < kept.tail_start);
-        (head + tail) as u64
+    /// Returns how many dots of shortened lines are among what was kept. A cut may fall within them.
+    fn dots(&self, kept: &Kept) -> u64 {
+        let in_head = |&at: &usize| kept.head_end.saturating_sub(at).min(clip::DOTS.len());
+        let in_tail = |&at: &usize| {
+            (at + clip::DOTS.len())
+                .saturating_sub(kept.tail_start)
+                .min(clip::DOTS.len())
+        };
+        (self.in_head.iter().map(in_head).sum::<usize>()
+            + self.in_tail.iter().map(in_tail).sum::<usize>()) as u64
     }
+}
+
+/// Tells whether a text is over a limit.
+pub(crate) fn is_over(text: &str, limits: &Limits) -> bool {
+    clip::is_needed(text, limits) || Ends::measured(text, limits).exceeded(limits).is_some()
 }
 
 /// Returns the lines that two kept ends hold; an end that is not empty has one more line than newlines.

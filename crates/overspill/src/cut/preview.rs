@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::limits::{Limits, Removed, Size};
+use crate::limits::{Limits, Removed, Size, Unit};
 use crate::notice::{self, Lang};
 
 /// The part of an output that was kept, with what is known of the rest.
@@ -50,16 +50,16 @@ pub struct Gap {
 pub enum GapStyle {
     /// A paragraph of its own: amount and lines.
     Paragraph,
+    /// A line of its own: amount and lines.
+    SizeLine,
     /// A line of its own: lines only.
-    Line,
+    Lines,
     /// Three dots on a line of their own.
     DotsLine,
     /// Three dots between the parts.
     Dots,
     /// A line end, since there is room for nothing else.
     Break,
-    /// Nothing.
-    None,
 }
 
 impl<'t> Preview<'t> {
@@ -70,6 +70,24 @@ impl<'t> Preview<'t> {
             original,
             kept,
         }
+    }
+
+    /// Returns what is shown of a binary output: one line that says so.
+    pub(crate) fn of_binary(original: Size, limits: &Limits) -> Self {
+        let bytes = original.bytes;
+        let line = Part::Binary {
+            bytes,
+            limits: *limits,
+        };
+        Preview::new(
+            vec![line],
+            Removed {
+                count: bytes,
+                unit: Unit::Bytes,
+            },
+            original,
+            Size::default(),
+        )
     }
 
     /// Returns the preview as text. Words in it (the marker of a gap) are in `lang`.
@@ -106,7 +124,7 @@ impl<'t> Preview<'t> {
             matches!(
                 part,
                 Part::Gap(Gap {
-                    style: GapStyle::Paragraph | GapStyle::Line,
+                    style: GapStyle::Paragraph | GapStyle::SizeLine | GapStyle::Lines,
                     ..
                 })
             )

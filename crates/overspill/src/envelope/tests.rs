@@ -52,6 +52,22 @@ fn only_a_standard_envelope_is_one() {
     ] {
         assert_eq!(Envelope::parse(other.as_bytes()), None, "{other}");
     }
+    let own_code = good
+        .to_json()
+        .replacen("\"success\"", "\"error\"", 1)
+        .replacen(
+            '{',
+            "{\"error\":{\"code\":\"RATE_LIMIT\",\"message\":\"m\"},",
+            1,
+        );
+    assert_eq!(
+        Envelope::parse(own_code.as_bytes())
+            .unwrap()
+            .error
+            .unwrap()
+            .code,
+        Code::Other("RATE_LIMIT".into())
+    );
     let extra = good.to_json().replacen('{', "{\"more\":1,", 1);
     assert_eq!(
         Envelope::parse(extra.as_bytes()),

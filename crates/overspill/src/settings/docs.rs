@@ -63,18 +63,20 @@ pub fn init_file(profile: Profile) -> String {
             .find(|(name, _)| *name == section)
             .map_or(&[][..], |(_, values)| values),
     };
-    let open = if profile == Profile::Default {
-        "# "
-    } else {
-        ""
-    };
-    out += &format!("{open}tool_output_limits:\n{open}  # For every tool.\n{open}  default:\n");
+    out += "tool_output_limits:\n  # For every tool.\n  default:\n";
     for setting in of_scope(|scope| scope == Scope::Tool) {
         out += &line(setting, "    ", values(""));
     }
-    out += &format!("\n{open}  # For one tool, by name or pattern (mcp__*).\n{open}  tools:\n");
+    out += "
+  # For one tool, by name or pattern (mcp__*).
+  tools:
+";
     if profile == Profile::Default {
-        out += "  #   mcp__github__*:\n  #     max_lines: 500\n  #   grep_search:\n  #     show_context: 2\n";
+        out += "    # mcp__github__*:
+    #   max_lines: 500
+    # grep_search:
+    #   show_context: 2
+";
     } else {
         for (tool, values) in COMPACT.iter().filter(|(tool, _)| !tool.is_empty()) {
             out += &format!("    {tool}:\n");

@@ -72,9 +72,7 @@ impl FileSettings {
         for (key, node) in mapping(&root, "the file")? {
             match key.name.as_str() {
                 "tool_output_limits" => self.read_limits(node)?,
-                "default" => self.default.extend(values(key, node, None, |setting| {
-                    setting.scope == Scope::Tool
-                })?),
+                "default" => self.read_default(key, node)?,
                 "tools" => self.read_tools(key, node)?,
                 "summarization" => {
                     self.summarization = values(key, node, None, |setting| {
@@ -93,13 +91,22 @@ impl FileSettings {
     fn read_limits(&mut self, node: &Node) -> Result<(), Trouble> {
         for (key, node) in mapping(node, "`tool_output_limits`")? {
             match key.name.as_str() {
-                "default" => self.default.extend(values(key, node, None, |setting| {
-                    setting.scope == Scope::Tool
-                })?),
+                "default" => self.read_default(key, node)?,
                 "tools" => self.read_tools(key, node)?,
                 _ => return Err(unknown(key, &["default", "tools"])),
             }
         }
+        Ok(())
+    }
+
+    fn read_default(&mut self, key: &Key, node: &Node) -> Result<(), Trouble> {
+        if !self.default.is_empty() {
+            return Err(Trouble {
+                line: key.line,
+                cause: "`default` stands twice".to_owned(),
+            });
+        }
+        self.default = values(key, node, None, |setting| setting.scope == Scope::Tool)?;
         Ok(())
     }
 
@@ -113,6 +120,14 @@ impl FileSettings {
                 Scope::Top | Scope::Summarization => false,
             };
             check_glob(tool)?;
+            let is_same = |(known, _): &&(String, _)| plain_name(known) == plain_name(&tool.name);
+            if let Some((known, _)) = self.tools.iter().find(is_same) {
+                let cause = format!("`{}` is the same tool as `{known}`", tool.name);
+                return Err(Trouble {
+                    line: tool.line,
+                    cause,
+                });
+            }
             self.tools.push((
                 tool.name.clone(),
                 values(tool, node, Some(&tool.name), fits)?,

@@ -8,7 +8,7 @@ use super::file::{FileSettings, Written};
 use super::yaml::quote;
 use super::{KNOWN_TOOLS, PRESETS, SETTINGS, Scope, Setting, Value, plain_name, setting};
 use crate::error::{Error, ErrorKind};
-use crate::hint::{Reach, Rule, wildcard};
+use crate::hint::{Reach, Rule, is_allowed, wildcard};
 use crate::limits::Limits;
 use crate::notice::Lang;
 use crate::store::Retention;
@@ -126,15 +126,28 @@ impl Settings {
                 apply_text(&mut values, key, text, &Origin::BuiltInTool(known.name));
             }
         }
+        let mut layers: Vec<Values> = Vec::new();
         if let Some(file) = &self.file {
-            apply(&mut values, &file.values(&file.default));
-            apply(&mut values, &file.values(&file.top));
-            apply(&mut values, &file.values(&file.summarization));
-            file.tools_matching(&plain)
-                .for_each(|written| apply(&mut values, &file.values(written)));
+            let sections = [&file.default, &file.top, &file.summarization]
+                .into_iter()
+                .map(Vec::as_slice);
+            layers.extend(
+                sections
+                    .chain(file.tools_matching(tool))
+                    .map(|written| file.values(written)),
+            );
         }
-        apply(&mut values, &self.environment);
-        apply(&mut values, &self.call);
+        layers.extend([self.environment.clone(), self.call.clone()]);
+        // Of several presets the strongest holds, and `off` is one: it undoes the others.
+        let preset_at = layers
+            .iter()
+            .rposition(|layer| layer.contains_key("preset"));
+        for (at, layer) in layers.into_iter().enumerate() {
+            if Some(at) == preset_at {
+                apply_preset(&mut values, &layer);
+            }
+            values.extend(layer);
+        }
         let permissions = self.file.as_ref().and_then(|file| file.permissions.clone());
         Effective {
             tool: tool.to_owned(),
@@ -157,12 +170,15 @@ impl FileSettings {
     }
 
     /// Returns the sections for a tool: patterns in the order they stand, then its own name, which is the most particular.
-    fn tools_matching(&self, plain: &str) -> impl Iterator<Item = &[Written]> {
+    /// A name matches without case and underscores; in a pattern underscores count, since those of `mcp__git__*` keep it
+    /// from meaning `mcp__github__search`.
+    fn tools_matching(&self, tool: &str) -> impl Iterator<Item = &[Written]> {
         let is_pattern = |name: &str| name.contains(['*', '?']);
+        let (lower, plain) = (tool.to_lowercase(), plain_name(tool));
         let patterns = self
             .tools
             .iter()
-            .filter(move |(name, _)| is_pattern(name) && wildcard(&plain_name(name), plain));
+            .filter(move |(name, _)| is_pattern(name) && wildcard(&name.to_lowercase(), &lower));
         let named = self
             .tools
             .iter()
@@ -171,21 +187,22 @@ impl FileSettings {
     }
 }
 
-/// Puts a layer over what is there: its preset first, so that its own values win.
-fn apply(values: &mut Values, layer: &Values) {
-    if let Some((Value::Text(name), origin)) = layer.get("preset")
-        && let Some(preset) = PRESETS.iter().find(|preset| preset.name == name)
-    {
-        for (key, text) in preset.values {
-            apply_text(
-                values,
-                key,
-                text,
-                &Origin::Preset(preset.name, Box::new(origin.clone())),
-            );
-        }
+/// Puts what the preset of a layer stands for over what is there. The layer's own values come after it and win.
+fn apply_preset(values: &mut Values, layer: &Values) {
+    let Some((Value::Text(name), origin)) = layer.get("preset") else {
+        return;
+    };
+    let Some(preset) = PRESETS.iter().find(|preset| preset.name == name) else {
+        return;
+    };
+    for (key, text) in preset.values {
+        apply_text(
+            values,
+            key,
+            text,
+            &Origin::Preset(preset.name, Box::new(origin.clone())),
+        );
     }
-    values.extend(layer.clone());
 }
 
 fn apply_text(values: &mut Values, key: &str, text: &str, origin: &Origin) {
@@ -279,6 +296,16 @@ impl Effective {
     /// Returns what the permissions leave the agent.
     pub fn reach(&self) -> Reach {
         Reach::allowed_by(&self.permissions)
+    }
+
+    /// Tells whether the permissions leave the agent a shell.
+    pub fn has_shell(&self) -> bool {
+        is_allowed(&self.permissions, "bash")
+    }
+
+    /// Returns where the value of a setting came from.
+    pub fn origin(&self, key: &str) -> Option<&Origin> {
+        self.values.get(key).map(|(_, origin)| origin)
     }
 
     fn count(&self, key: &str) -> Option<usize> {

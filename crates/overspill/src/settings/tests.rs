@@ -174,6 +174,30 @@ fn a_preset_gives_way_to_what_its_own_layer_says() {
         "100 from preset error (flag --preset)"
     );
     assert_eq!(settings.effective("x").strategy(), Strategy::Tail);
+    let settings = file("default:\n  preset: log\n")
+        .with_option("preset", "off", "--preset")
+        .unwrap();
+    assert_eq!(origin(&settings, "x", "max_lines"), "2000 from built in");
+}
+
+#[test]
+fn a_pattern_minds_underscores() {
+    let settings = file("tools:\n  mcp__git__*: {max_lines: 9}\n");
+    assert_eq!(
+        settings.effective("mcp__git__log").limits().max_lines(),
+        Some(9)
+    );
+    assert_eq!(
+        settings.effective("MCP__Git__log").limits().max_lines(),
+        Some(9)
+    );
+    assert_eq!(
+        settings
+            .effective("mcp__github__search")
+            .limits()
+            .max_lines(),
+        Some(2000)
+    );
 }
 
 #[test]

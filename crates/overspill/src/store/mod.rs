@@ -169,7 +169,7 @@ impl Store {
         self.root.join(path).to_string_lossy().into_owned()
     }
 
-    /// Cleans up at the first spill of a process and then at most hourly. What cannot be removed now is tried again then.
+    /// Cleans up at the first spill of a store, which a process has one of, and then at most hourly. What cannot be removed now is tried again then.
     fn clean_lazily(&self, keep: &SpillId) {
         let Ok(mut cleaned) = self.cleaned.lock() else {
             return;
@@ -217,30 +217,18 @@ impl<'s> Spill<'s> {
 
     /// Gives the spill its final name. Old spills may be cleaned up.
     pub fn commit(mut self, format: Format) -> Result<Saved, Error> {
-        for _ in 0..NAME_TRIES {
-            match rename_new(&self.dir, &self.temporary, &self.stem.file_name(format)) {
-                Ok(()) => {
-                    self.is_named = true;
-                    self.store.clean_lazily(&self.stem.id);
-                    return Ok(self.store.saved(&self.stem, format));
-                }
-                Err(Errno::EXIST) => {
-                    self.stem = Stem::new(&self.stem.tool, SystemTime::now(), random());
-                }
-                Err(errno) => return Err(self.store.trouble(&errno.into())),
-            }
-        }
-        Err(Error::store(
-            &self.store.dir.to_string_lossy(),
-            "no free name for a spill",
-        ))
+        let named = rename_new(&self.dir, &self.temporary, &self.stem.file_name(format));
+        named.map_err(|errno| self.store.trouble(&errno.into()))?;
+        self.is_named = true;
+        self.store.clean_lazily(&self.stem.id);
+        Ok(self.store.saved(&self.stem, format))
     }
 
-    /// Starts another file that shares this one's id, for the text of an envelope.
+    /// Starts another file that shares this one's id, for the text of an envelope. Their bytes count together.
     pub fn companion(&self) -> Result<Spill<'s>, Error> {
         let store = self.store;
         let dir = open_store(&store.root, &store.dir, Missing::Report)?;
-        let temporary = format!("{}2.tmp", self.temporary.trim_end_matches(".tmp"));
+        let temporary = self.stem.temporary_companion();
         let file = create(&dir, &temporary).map_err(|errno| store.trouble(&errno.into()))?;
         drop(file.try_lock());
         Ok(Spill {
@@ -249,7 +237,7 @@ impl<'s> Spill<'s> {
             file,
             stem: self.stem.clone(),
             temporary,
-            bytes: 0,
+            bytes: self.bytes,
             is_named: false,
         })
     }
@@ -282,8 +270,11 @@ fn rename_new(dir: &OwnedFd, from: &str, to: &str) -> Result<(), Errno> {
 
 /// Keeps the spills out of git, where the directory is the store's own: empty but for spills.
 fn ignore_in_git(dir: &OwnedFd) {
-    if statat(dir, ".gitignore", AtFlags::SYMLINK_NOFOLLOW).is_ok() {
-        return;
+    match statat(dir, ".gitignore", AtFlags::SYMLINK_NOFOLLOW) {
+        // Left empty by a disk that was full.
+        Ok(stat) if stat.st_size == 0 => drop(unlinkat(dir, ".gitignore", AtFlags::empty()).ok()),
+        Ok(_) => return,
+        Err(_) => {}
     }
     let is_ours = rustix::fs::Dir::read_from(dir).is_ok_and(|entries| {
         entries
@@ -296,7 +287,11 @@ fn ignore_in_git(dir: &OwnedFd) {
             })
     });
     if is_ours && let Ok(mut file) = create(dir, ".gitignore") {
-        drop(file.write_all(b"*\n"));
+        // A disk that is full now is tried again by the next spill.
+        drop(file.write_all(
+            b"*
+",
+        ));
     }
 }
 

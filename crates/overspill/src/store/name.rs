@@ -14,6 +14,10 @@ const ID_LEN: usize = 8;
 /// The most characters of a tool's name in a file name.
 const TOOL_MAX: usize = 64;
 
+/// How the names of files end that are not whole yet.
+const TEMPORARY: &str = ".tmp";
+const COMPANION: &str = ".txt.tmp";
+
 /// The id of a spill.
 #[derive(Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct SpillId(String);
@@ -94,7 +98,7 @@ impl Stem {
     }
 
     pub(crate) fn temporary(&self) -> String {
-        format!(".tool_{}_{}_{}.tmp", self.time, self.id, self.tool)
+        format!(".tool_{}_{}_{}{TEMPORARY}", self.time, self.id, self.tool)
     }
 
     /// Reads the name of a spill; `None` for any other file.
@@ -108,10 +112,20 @@ impl Stem {
         Some((Stem::from_parts(stem)?, format))
     }
 
+    /// Returns the temporary name of a second file under the same id.
+    pub(crate) fn temporary_companion(&self) -> String {
+        format!(
+            "{}{COMPANION}",
+            self.temporary().trim_end_matches(TEMPORARY)
+        )
+    }
+
     /// Tells whether a name is that of a spill not yet whole.
     pub(crate) fn is_temporary(name: &str) -> bool {
-        name.strip_prefix(".tool_")
-            .and_then(|rest| rest.strip_suffix(".tmp"))
+        let stem = name
+            .strip_suffix(COMPANION)
+            .or_else(|| name.strip_suffix(TEMPORARY));
+        stem.and_then(|stem| stem.strip_prefix(".tool_"))
             .and_then(Stem::from_parts)
             .is_some()
     }

@@ -32,7 +32,7 @@ proptest! {
     }
 
     #[test]
-    fn parts_are_within_the_limit_and_as_long_as_can_be(text in texts(), encoding in encodings(), limit in 1usize..60) {
+    fn parts_are_within_the_limit_and_end_at_edges(text in texts(), encoding in encodings(), limit in 1usize..60) {
         let fits = |part: &str| encoding.encode(part).len() <= limit;
         if let Some(end) = head_lines(encoding, &text, limit) {
             prop_assert!(fits(&text[..end]));
@@ -46,6 +46,15 @@ proptest! {
         prop_assert!(fits(&text[..head]), "{:?} of {:?}", head, text);
         let tail = tail_part(encoding, &text, limit);
         prop_assert!(fits(&text[tail..]), "{:?} of {:?}", tail, text);
+    }
+
+    #[test]
+    fn a_part_is_about_as_long_as_can_be(words in prop::collection::vec("[a-z]{1,9}", 1..80), encoding in encodings(), limit in 1usize..60) {
+        let text = words.join(" ");
+        let longest = (0..=text.len()).rev().find(|&end| encoding.encode(&text[..end]).len() <= limit).unwrap();
+        prop_assert!(head_part(encoding, &text, limit) + 8 >= longest);
+        let first = (0..=text.len()).find(|&start| encoding.encode(&text[start..]).len() <= limit).unwrap();
+        prop_assert!(tail_part(encoding, &text, limit) <= first + 8);
     }
 
     #[test]
@@ -71,7 +80,7 @@ fn no_token_is_longer_than_the_bound() {
 }
 
 #[test]
-fn a_cut_reads_only_what_the_limit_can_keep() {
+fn a_text_without_seams_is_cut_too() {
     // Lines without seams, in the worst case for the search: all of them start with a slash after a dot.
     let text = "/usr/lib/x.\n".repeat(2_000_000);
     let end = head_lines(Encoding::O200k, &text, 1000).unwrap();
