@@ -32,9 +32,7 @@ const DOTS: usize = 3;
 pub(super) fn cut<'t>(ends: &Ends<'t>, limits: &Limits, first: Unit) -> Preview<'t> {
     // What is shown can be shorter than what came, without its final newline and control codes, and longer, where bytes
     // were not UTF-8.
-    let shown = ends
-        .complete
-        .then(|| Ends::measured(body(ends.head), limits));
+    let shown = ends.complete.then(|| ends.shown(limits));
     if first != Unit::Tokens && shown.is_some_and(|shown| shown.exceeded(limits).is_none()) {
         return super::head::cut(ends, limits, first);
     }

@@ -128,6 +128,26 @@ impl<'t> Ends<'t> {
         }
     }
 
+    /// Returns what is shown of a complete output where all of it is: without its final newline and control codes. It is
+    /// scanned again only where it is not what came.
+    fn shown(&self, limits: &Limits) -> Self {
+        let text = body(self.head);
+        if self.raw.is_some() || self.clips.removed_chars > 0 {
+            return Ends::measured(text, limits);
+        }
+        let bytes = text.len() as u64;
+        let newline = self.head.len() as u64 - bytes;
+        let chars = self.chars.map(|chars| chars - newline);
+        Ends {
+            head: text,
+            tail: text,
+            size: Size { bytes, ..self.size },
+            original_bytes: bytes,
+            chars,
+            ..*self
+        }
+    }
+
     /// Returns the unit of the first limit that the output is over, in the order lines, bytes, chars, tokens.
     pub(crate) fn exceeded(&self, limits: &Limits) -> Option<Unit> {
         let over = |limit: Option<usize>, size: u64| limit.is_some_and(|limit| size > limit as u64);
