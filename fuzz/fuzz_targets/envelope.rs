@@ -4,7 +4,7 @@
 use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
 use overspill::{Envelope, Policy, Status};
-use overspill_fuzz::{AnyLimits, broken_preview, strategy};
+use overspill_fuzz::{AnyLimits, broken, strategy};
 use serde_json::{Map, Value, json};
 
 #[derive(Arbitrary, Debug)]
@@ -65,10 +65,12 @@ fuzz_target!(|case: Case<'_>| {
     let mut json = json!({
         "status": if is_error { "error" } else { "success" },
         "data": object(&case.data),
-        "text": case.text,
+        "text": format!("x{}", case.text),
         "stats": { "time_ms": 1 },
         "context": object(&case.context),
     });
+    json["context"]["cwd"] = json!(".");
+    json["context"]["params_input"] = json!({ "text": case.message });
     if is_error {
         json["error"] = json!({ "code": "TIMEOUT", "message": case.message });
     }
@@ -121,15 +123,7 @@ fn check(envelope: Envelope, policy: &Policy<'_>) {
     assert_eq!(members, ["truncated", "truncation", "preview"]);
     let preview = bounded.data["preview"].as_str().expect("a text");
     assert!(!preview.is_empty());
-    let direction = bounded.data["truncation"]["direction"]
-        .as_str()
-        .expect("a word");
-    let strategy = overspill::Strategy::parse(direction).expect("a strategy");
-    assert_eq!(
-        broken_preview(preview, &policy.limits, strategy),
-        None,
-        "{preview:?}"
-    );
+    assert_eq!(broken(preview, &policy.limits), None, "{preview:?}");
     // What stays beside the preview has a bound of its own, whatever came in.
     let beside = bounded.to_json().len() - json!(preview).to_string().len();
     assert!(beside <= 16 << 10, "{beside} bytes beside the preview");

@@ -50,7 +50,7 @@ pub fn broken(text: &str, limits: &Limits) -> Option<String> {
         .map_or(0, |_| limits.token_encoding().count(text));
     let longest = text
         .split('\n')
-        .map(|line| line.chars().count() as u64)
+        .map(|line| line.strip_suffix('\r').unwrap_or(line).chars().count() as u64)
         .max()
         .unwrap_or(0);
     over("lines", size.lines, limits.max_lines())
@@ -58,10 +58,4 @@ pub fn broken(text: &str, limits: &Limits) -> Option<String> {
         .or_else(|| over("chars", text.chars().count() as u64, limits.max_chars()))
         .or_else(|| over("tokens", tokens, limits.max_tokens()))
         .or_else(|| over("chars in a line", longest, limits.max_line_chars()))
-}
-
-/// Says which limit a preview is over, if any. Where two ends meet on one line that line may be longer than its limit.
-pub fn broken_preview(shown: &str, limits: &Limits, strategy: Strategy) -> Option<String> {
-    broken(shown, limits)
-        .filter(|fault| !(strategy == Strategy::HeadTail && fault.contains("chars in a line")))
 }

@@ -273,6 +273,18 @@ pub fn bound<'t>(output: &'t str, policy: &Policy<'_>, outcome: Outcome) -> Boun
 }
 
 /// Bounds an output as it comes.
+///
+/// ```
+/// use overspill::{Bounded, Limits, Outcome, Policy, Sink, Strategy};
+///
+/// let policy = Policy { limits: Limits::none().lines(1), strategy: Strategy::Tail, ..Policy::new("Build") };
+/// let mut sink = Sink::new(&policy);
+/// sink.push(b"compiling\nerror: no s");
+/// sink.push(b"uch file\n");
+/// let Bounded::Cut(cut) = sink.finish(Outcome::Failed) else { panic!() };
+/// assert_eq!(cut.preview, "error: no such file");
+/// assert!(cut.notice.contains("The tool call failed and its output was truncated"));
+/// ```
 #[derive(Debug)]
 pub struct Sink<'p> {
     policy: &'p Policy<'p>,

@@ -164,6 +164,15 @@ impl Envelope {
     }
 
     /// Bounds the envelope. `source` is the JSON it was read from, if it was, so that the spill keeps every digit of it.
+    ///
+    /// ```
+    /// use overspill::{Envelope, Lang, Limits, Policy, Status};
+    ///
+    /// let policy = Policy { limits: Limits::none().lines(1), ..Policy::new("Read") };
+    /// let bounded = Envelope::of_output(b"a\nb\n", Lang::En).bound(&policy, None);
+    /// assert_eq!(bounded.status, Status::Partial);
+    /// assert_eq!(bounded.data["preview"], "a");
+    /// ```
     pub fn bound(self, policy: &Policy<'_>, source: Option<&str>) -> Envelope {
         if self.skips() {
             return self;

@@ -54,6 +54,18 @@ impl fmt::Display for Origin {
 type Values = BTreeMap<&'static str, (Value, Origin)>;
 
 /// Settings from every source, not yet asked for a tool.
+///
+/// ```
+/// use overspill::settings::FileSettings;
+/// use overspill::{Limits, Policy, Settings};
+///
+/// let file = FileSettings::parse("overspill.yaml", "tools:\n  mcp__*: {max_lines: 10, max_bytes: off}\n")?;
+/// let settings = Settings::new().with_file(file);
+/// let effective = settings.effective("mcp__git__log");
+/// let policy = Policy { limits: effective.limits(), strategy: effective.strategy(), ..Policy::new("mcp__git__log") };
+/// assert_eq!(policy.limits, Limits::none().lines(10));
+/// # Ok::<(), overspill::Error>(())
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct Settings {
     call: Values,
