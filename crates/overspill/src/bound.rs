@@ -417,7 +417,7 @@ impl<'p> Sink<'p> {
             true => notice::unshown(preview.removed(), self.policy.lang),
             false => notice::removed(preview.removed(), self.policy.lang),
         };
-        let message = Message::compose(&preview, strategy, &removed, hint, self.policy);
+        let message = Composed::compose(&preview, strategy, &removed, hint, self.policy);
         Truncated {
             truncation: Truncation::new(self.policy, strategy, &preview, kept),
             content: message.content,
@@ -455,13 +455,13 @@ impl Probe {
 }
 
 /// A message put together from its parts.
-pub(crate) struct Message {
+pub(crate) struct Composed {
     pub(crate) content: String,
     pub(crate) preview: String,
     pub(crate) notice: String,
 }
 
-impl Message {
+impl Composed {
     /// Puts the preview, the line that says how much was removed, and the hint into the order of the strategy.
     pub(crate) fn compose(
         preview: &Preview<'_>,
@@ -469,7 +469,7 @@ impl Message {
         removed: &str,
         hint: &str,
         policy: &Policy<'_>,
-    ) -> Message {
+    ) -> Composed {
         let text = preview.text(policy.lang).into_owned();
         let notice = match preview.says_removed() {
             true => hint.to_owned(),
@@ -483,7 +483,7 @@ impl Message {
             Some(max) => guard(&content, max, policy.lang).into_owned(),
             None => content,
         };
-        Message {
+        Composed {
             content,
             preview: text,
             notice,

@@ -7,7 +7,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use crate::bound::{Keeping, Kept, Message, Policy, Truncated, Truncation};
+use crate::bound::{Composed, Keeping, Kept, Policy, Truncated, Truncation};
 use crate::cut::{Cut, Preview, cut, is_over};
 use crate::json as layout;
 use crate::limits::{Limits, Size};
@@ -85,7 +85,7 @@ pub struct Failure {
 /// assert_eq!(Envelope::parse(envelope.to_json().as_bytes()), Some(envelope));
 /// ```
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-#[serde(deny_unknown_fields)]
+#[serde(try_from = "Unchecked")]
 pub struct Envelope {
     /// How complete it is.
     pub status: Status,
@@ -98,20 +98,71 @@ pub struct Envelope {
     /// Where and with what it was called: `cwd` and `params_input` at least.
     pub context: Map<String, Value>,
     /// Why it failed, exactly when `status` is `error`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<Failure>,
+}
+
+/// The members of an envelope, before it is known whether they make one.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Unchecked {
+    status: Status,
+    data: Map<String, Value>,
+    text: String,
+    stats: Map<String, Value>,
+    context: Map<String, Value>,
+    error: Option<Failure>,
+}
+
+impl TryFrom<Unchecked> for Envelope {
+    type Error = &'static str;
+
+    fn try_from(unchecked: Unchecked) -> Result<Envelope, Self::Error> {
+        let Unchecked {
+            status,
+            data,
+            text,
+            stats,
+            context,
+            error,
+        } = unchecked;
+        let rules = [
+            (
+                (status == Status::Error) == error.is_some(),
+                "`error` goes with the status `error`",
+            ),
+            (!text.is_empty(), "`text` is empty"),
+            (
+                stats.get("time_ms").is_some_and(Value::is_number),
+                "`stats.time_ms` is not a number",
+            ),
+            (
+                context.get("cwd").is_some_and(Value::is_string),
+                "`context.cwd` is not a path",
+            ),
+            (
+                context.contains_key("params_input"),
+                "`context.params_input` is missing",
+            ),
+        ];
+        match rules.into_iter().find(|(holds, _)| !holds) {
+            Some((_, broken)) => Err(broken),
+            None => Ok(Envelope {
+                status,
+                data,
+                text,
+                stats,
+                context,
+                error,
+            }),
+        }
+    }
 }
 
 impl Envelope {
     /// Reads an envelope; `None` for anything else, also for one that lacks what is required.
     pub fn parse(json: &[u8]) -> Option<Envelope> {
-        let envelope: Envelope = serde_json::from_slice(json).ok()?;
-        let is_valid = (envelope.status == Status::Error) == envelope.error.is_some()
-            && !envelope.text.is_empty()
-            && envelope.stats.get("time_ms").is_some_and(Value::is_number)
-            && envelope.context.get("cwd").is_some_and(Value::is_string)
-            && envelope.context.contains_key("params_input");
-        is_valid.then_some(envelope)
+        serde_json::from_slice(json).ok()
     }
 
     /// Wraps a plain output that is within its limits.
@@ -231,7 +282,7 @@ impl Envelope {
             Outcome::Succeeded
         };
         let removed = notice::removed(preview.removed(), policy.lang);
-        let message = Message::compose(
+        let message = Composed::compose(
             preview,
             strategy,
             &removed,

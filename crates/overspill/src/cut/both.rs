@@ -11,7 +11,7 @@ use memchr::{memchr, memchr_iter, memrchr, memrchr_iter};
 use super::head::nth_char;
 use super::preview::{Gap, GapStyle, Part, Preview};
 use super::tail::nth_char_back;
-use super::{Ends, Kept, body, clip, edge, kept_lines};
+use super::{Ends, Extent, body, clip, edge, kept_lines};
 use crate::limits::{Limits, Removed, Size, Unit};
 use crate::notice::{self, Lang};
 use crate::tokens;
@@ -155,7 +155,7 @@ impl<'t> Attempt<'_, 't> {
         let style = self.style(unit)?;
         let (gap, lines) = self.gap(
             style,
-            &Kept {
+            &Extent {
                 head_end,
                 tail_start,
             },
@@ -176,7 +176,14 @@ impl<'t> Attempt<'_, 't> {
     }
 
     /// Returns what is missing between two ends, and how many lines they have.
-    fn gap(&self, style: GapStyle, kept: &Kept, unit: Unit, head: &str, tail: &str) -> (Gap, u64) {
+    fn gap(
+        &self,
+        style: GapStyle,
+        kept: &Extent,
+        unit: Unit,
+        head: &str,
+        tail: &str,
+    ) -> (Gap, u64) {
         if unit == Unit::Lines {
             let share = self.share(unit);
             let lines = (share.head + share.tail) as u64;

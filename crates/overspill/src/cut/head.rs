@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use memchr::{memchr, memchr_iter, memrchr};
 
-use super::{Ends, Kept, Part, Preview, body, edge, is_alone_too_long, shown_lines};
+use super::{Ends, Extent, Part, Preview, body, edge, is_alone_too_long, shown_lines};
 use crate::limits::{Limits, Size, Unit};
 use crate::tokens;
 
@@ -16,7 +16,7 @@ pub(super) fn cut<'t>(ends: &Ends<'t>, limits: &Limits, first: Unit) -> Preview<
         ends.head
     };
     let (end, stop) = extent(text, ends.complete, limits);
-    let kept = Kept {
+    let kept = Extent {
         head_end: end,
         tail_start: ends.tail.len(),
     };

@@ -100,7 +100,7 @@ pub(crate) struct RawEnds<'t> {
 
 /// What of the ends is kept: the head up to `head_end`, the tail from `tail_start`.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Kept {
+pub(crate) struct Extent {
     pub(crate) head_end: usize,
     pub(crate) tail_start: usize,
 }
@@ -206,7 +206,7 @@ impl<'t> Ends<'t> {
     }
 
     /// Returns how much is not in `kept`, in `unit`.
-    fn removed(&self, kept: &Kept, unit: Unit, limits: &Limits) -> Removed {
+    fn removed(&self, kept: &Extent, unit: Unit, limits: &Limits) -> Removed {
         let encoding = limits.token_encoding();
         let (head, tail) = (&self.head[..kept.head_end], &self.tail[kept.tail_start..]);
         let dots = self.clips.dots(kept);
@@ -228,7 +228,7 @@ impl<'t> Ends<'t> {
     }
 
     /// Returns the bytes as they came that `kept` shows.
-    fn raw_bytes(&self, kept: &Kept) -> u64 {
+    fn raw_bytes(&self, kept: &Extent) -> u64 {
         let tail_len = self.tail.len() - kept.tail_start;
         let bytes = match self.raw {
             None => kept.head_end + tail_len,
@@ -248,7 +248,7 @@ impl<'t> Ends<'t> {
 
 impl Clips<'_> {
     /// Returns how many dots of shortened lines are among what was kept. A cut may fall within them.
-    fn dots(&self, kept: &Kept) -> u64 {
+    fn dots(&self, kept: &Extent) -> u64 {
         let in_head = |&at: &usize| kept.head_end.saturating_sub(at).min(clip::DOTS.len());
         let in_tail = |&at: &usize| {
             (at + clip::DOTS.len())

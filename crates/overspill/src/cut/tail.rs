@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use memchr::{memchr, memrchr, memrchr_iter};
 
-use super::{Ends, Kept, Part, Preview, edge, is_alone_too_long, shown_lines};
+use super::{Ends, Extent, Part, Preview, edge, is_alone_too_long, shown_lines};
 use crate::limits::{Limits, Size, Unit};
 use crate::tokens;
 
@@ -12,7 +12,7 @@ use crate::tokens;
 pub(super) fn cut<'t>(ends: &Ends<'t>, limits: &Limits, first: Unit) -> Preview<'t> {
     let text = ends.tail;
     let (start, stop) = extent(text, ends.complete, limits);
-    let kept = Kept {
+    let kept = Extent {
         head_end: 0,
         tail_start: start,
     };
