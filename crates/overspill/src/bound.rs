@@ -4,16 +4,20 @@
 //! they may still be within the limits, then written to a spill as they come. Trouble with the store never reaches the
 //! caller as an error: the preview stays bounded and the notice tells why the whole was not saved.
 
+mod saving;
+
 use std::borrow::Cow;
 
 use serde::Serialize;
 
+pub(crate) use self::saving::Kept;
+use self::saving::Saving;
 use crate::cut::{Preview, is_over};
 use crate::guard::guard;
 use crate::hint::Reach;
 use crate::limits::Limits;
-use crate::notice::{self, Lang, Outcome, Rest};
-use crate::store::{Format, Saved, Spill, Store};
+use crate::notice::{self, Lang, Outcome};
+use crate::store::{Saved, Store};
 use crate::strategy::Strategy;
 use crate::stream::Stream;
 use crate::terminal::Terminal;
@@ -185,71 +189,6 @@ impl Truncation {
             id: whole.saved().map(|saved| saved.id.to_string()),
             reason: whole.why().map(str::to_owned),
         }
-    }
-}
-
-/// What became of the whole output.
-#[derive(Clone, Debug)]
-pub(crate) enum Kept {
-    Saved { saved: Saved, shown: String },
-    Lost(String),
-}
-
-impl Kept {
-    pub(crate) fn from(saved: Result<Saved, crate::Error>, policy: &Policy<'_>) -> Kept {
-        match (saved, policy.keeping) {
-            (
-                Ok(saved),
-                Keeping::Store {
-                    store,
-                    paths: Paths::Absolute,
-                },
-            ) => {
-                let shown = store.absolute(&saved.path);
-                Kept::Saved { saved, shown }
-            }
-            (Ok(saved), _) => Kept::Saved {
-                shown: saved.path.clone(),
-                saved,
-            },
-            (Err(error), _) => Kept::Lost(error.to_string()),
-        }
-    }
-
-    /// The whole is in one file, and the notice names another that is easier to read.
-    pub(crate) fn both(whole: Saved, named: &Saved, policy: &Policy<'_>) -> Kept {
-        match Kept::from(Ok(named.clone()), policy) {
-            Kept::Saved { shown, .. } => Kept::Saved {
-                saved: whole,
-                shown,
-            },
-            lost => lost,
-        }
-    }
-
-    fn saved(&self) -> Option<&Saved> {
-        match self {
-            Kept::Saved { saved, .. } => Some(saved),
-            Kept::Lost(_) => None,
-        }
-    }
-
-    fn why(&self) -> Option<&str> {
-        match self {
-            Kept::Saved { .. } => None,
-            Kept::Lost(why) => Some(why),
-        }
-    }
-
-    pub(crate) fn hint(&self, policy: &Policy<'_>, outcome: Outcome) -> String {
-        let rest = match self {
-            Kept::Saved { saved, shown } => Rest::Saved {
-                path: shown,
-                id: saved.id.as_str(),
-            },
-            Kept::Lost(why) => Rest::Lost { why },
-        };
-        notice::hint(outcome, &rest, &policy.reach, policy.lang)
     }
 }
 
@@ -487,57 +426,6 @@ impl Composed {
             content,
             preview: text,
             notice,
-        }
-    }
-}
-
-/// The bytes as they came: held while the output may be within its limits, then on their way to the store.
-#[derive(Debug)]
-enum Saving<'p> {
-    Held(Vec<u8>),
-    Writing(Spill<'p>),
-    Lost(String),
-}
-
-impl<'p> Saving<'p> {
-    fn push(&mut self, chunk: &[u8], policy: &Policy<'p>) {
-        match self {
-            Saving::Held(held) => {
-                held.extend_from_slice(chunk);
-                if held.len() > policy.limits.reach_bytes() {
-                    self.start(policy);
-                }
-            }
-            Saving::Writing(spill) => {
-                if let Err(error) = spill.write(chunk) {
-                    *self = Saving::Lost(error.to_string());
-                }
-            }
-            Saving::Lost(_) => {}
-        }
-    }
-
-    /// Begins the spill with what was held.
-    fn start(&mut self, policy: &Policy<'p>) {
-        let (Saving::Held(held), Keeping::Store { store, .. }) = (&*self, policy.keeping) else {
-            return;
-        };
-        let begun = store
-            .begin(&policy.tool)
-            .and_then(|mut spill| spill.write(held).map(|()| spill));
-        *self = match begun {
-            Ok(spill) => Saving::Writing(spill),
-            Err(error) => Saving::Lost(error.to_string()),
-        };
-    }
-
-    /// Completes the spill.
-    fn settle(mut self, policy: &Policy<'p>) -> Kept {
-        self.start(policy);
-        match self {
-            Saving::Writing(spill) => Kept::from(spill.commit(Format::Text), policy),
-            Saving::Lost(why) => Kept::Lost(why),
-            Saving::Held(_) => Kept::Lost("there is no store".to_owned()),
         }
     }
 }

@@ -19,7 +19,7 @@ const FILES: [&str; 6] = [
     "target/debug/build/ring-7f3a/out/lib.rs",
     "tests/it/regression.rs",
     "web/src/components/Table.tsx",
-    "/home/runner/work/app/app/src/main.rs",
+    "/home/runner/app/src/main.rs",
 ];
 const EVENTS: [&str; 8] = [
     "compiled",
