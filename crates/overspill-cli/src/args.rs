@@ -6,6 +6,13 @@ use std::path::PathBuf;
 use clap::{Arg, ArgAction, Args, CommandFactory as _, Parser, Subcommand, ValueEnum};
 use overspill::settings::SETTINGS;
 
+const EXAMPLES: &str = "\
+Examples:
+  overspill run -- cargo test                 run a command; its exit code is overspill's
+  make 2>&1 | overspill --strategy tail       bound what comes through a pipe
+  overspill show latest --grep 'error' -C 3   search what was saved
+  overspill config init                       write a configuration file to start with";
+
 /// Keeps tool output inside an AI agent's context window without losing a byte.
 ///
 /// Output within its limits passes as it came. Output over a limit is cut, the whole of it is saved, and a notice says what
@@ -15,7 +22,8 @@ use overspill::settings::SETTINGS;
     name = "overspill",
     version,
     max_term_width = 120,
-    disable_help_subcommand = true
+    disable_help_subcommand = true,
+    after_help = EXAMPLES
 )]
 pub(crate) struct Cli {
     /// How the result of `truncate` or `run` is printed
@@ -30,6 +38,7 @@ pub(crate) enum Command {
     /// Bound a file or stdin
     Truncate(TruncateArgs),
     /// Run a command and bound its output
+    #[command(override_usage = "overspill run [OPTIONS] -- <CMD>...")]
     Run(RunArgs),
     /// Page through a saved output, or search it
     Show(ShowArgs),

@@ -71,7 +71,7 @@ impl Setting {
         let mut doc = self.doc.chars();
         let start = doc.next().map(char::to_uppercase).into_iter().flatten();
         format!(
-            "{}: {}",
+            "{} ({})",
             start.chain(doc).collect::<String>(),
             self.expected()
         )
@@ -142,7 +142,7 @@ pub const SETTINGS: &[Setting] = &[
         key: "preset",
         variable: Some("TOOL_OUTPUT_PRESET"),
         kind: Kind::Preset,
-        doc: "limits and strategy by what the output is: code 2000 lines / 51200 bytes head, log 500 / 20480 tail, error 100 / 10240 tail",
+        doc: "limits and strategy at once: code 2000 lines / 51200 bytes / head, log 500 / 20480 / tail, error 100 / 10240 / tail",
         ..PLAIN
     },
     Setting {
