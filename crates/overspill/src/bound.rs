@@ -330,15 +330,14 @@ impl<'p> Sink<'p> {
         };
         let saving = std::mem::replace(&mut self.saving, Saving::Lost(String::new()));
         let kept = saving.settle(policy);
-        let hint = kept.hint(policy, outcome);
         // Under a guard the preview gets what the notice leaves, so that the notice survives whole.
-        let notice_chars = hint.chars().count() + REMOVED_CHARS;
+        let notice_chars = kept.hint(policy, outcome, u64::MAX).chars().count() + REMOVED_CHARS;
         let mut room = policy
             .max_result_chars
             .map(|max| max.saturating_sub(notice_chars).max(1));
         loop {
             let limits = narrowed(&policy.limits, room);
-            let cut = Bounded::Cut(Box::new(self.cut(&limits, strategy, &kept, &hint)));
+            let cut = Bounded::Cut(Box::new(self.cut(&limits, strategy, &kept, outcome)));
             match room {
                 Some(chars) if chars > 1 && !is_within(&cut) => room = Some((chars / 4 * 3).max(1)),
                 _ => return cut,
@@ -347,7 +346,7 @@ impl<'p> Sink<'p> {
     }
 
     /// Cuts what is shown of the output to `limits`.
-    fn cut(&self, limits: &Limits, strategy: Strategy, kept: &Kept, hint: &str) -> Truncated {
+    fn cut(&self, limits: &Limits, strategy: Strategy, kept: &Kept, outcome: Outcome) -> Truncated {
         let preview = match self.probe.is_binary {
             true => Preview::of_binary(self.stream.original(), limits),
             false => self.stream.preview(limits, strategy),
@@ -356,7 +355,8 @@ impl<'p> Sink<'p> {
             true => notice::unshown(preview.removed(), self.policy.lang),
             false => notice::removed(preview.removed(), self.policy.lang),
         };
-        let message = Composed::compose(&preview, strategy, &removed, hint, self.policy);
+        let hint = kept.hint(self.policy, outcome, preview.first_missing_line());
+        let message = Composed::compose(&preview, strategy, &removed, &hint, self.policy);
         Truncated {
             truncation: Truncation::new(self.policy, strategy, &preview, kept),
             content: message.content,

@@ -282,13 +282,8 @@ impl Envelope {
             Outcome::Succeeded
         };
         let removed = notice::removed(preview.removed(), policy.lang);
-        let message = Composed::compose(
-            preview,
-            strategy,
-            &removed,
-            &kept.hint(policy, outcome),
-            policy,
-        );
+        let hint = kept.hint(policy, outcome, preview.first_missing_line());
+        let message = Composed::compose(preview, strategy, &removed, &hint, policy);
         // Under a guard less is carried over, so that there is room for the preview.
         let most = policy
             .max_result_chars

@@ -71,6 +71,8 @@ pub enum Rest<'a> {
         path: &'a str,
         /// Its id.
         id: &'a str,
+        /// The first line that is not shown, or not all of it.
+        next: u64,
     },
     /// Nowhere.
     Lost {
@@ -172,8 +174,8 @@ impl Message {
                 "可用 {read} 配合 offset 和 limit 分段查看。",
             ),
             Message::Shell => (
-                "In a shell: {program} show {id} --grep PATTERN, or --offset N --limit N.",
-                "在 shell 中：{program} show {id} --grep PATTERN，或 --offset N --limit N。",
+                "In a shell: {program} show {id} --grep PATTERN, or --offset {next} --limit N.",
+                "在 shell 中：{program} show {id} --grep PATTERN，或 --offset {next} --limit N。",
             ),
             Message::Narrow => (
                 "If you need the rest, repeat the call so that it gives less.",
@@ -378,14 +380,14 @@ pub fn more_matches(matches: u64, lang: Lang) -> String {
 /// Returns what the agent is told: how the call went, where the whole is, and how to get at it.
 pub fn hint(outcome: Outcome, rest: &Rest<'_>, reach: &Reach, lang: Lang) -> String {
     match rest {
-        Rest::Saved { path, id } => {
+        Rest::Saved { path, id, next } => {
             let first = match outcome {
                 Outcome::Succeeded => Message::SavedAfterSuccess,
                 Outcome::Failed => Message::SavedAfterFailure,
                 Outcome::Unknown => Message::Saved,
             };
             let mut hint = first.say(lang, &[("path", path)]);
-            for way in ways(reach, id, lang) {
+            for way in ways(reach, id, *next, lang) {
                 // A way that is too long to say, for the paths in it, is left out.
                 if hint.len() - path.len() + 1 + way.len() <= NOTICE_BYTES - REMOVED_BYTES {
                     hint = format!("{hint}\n{way}");
@@ -410,7 +412,7 @@ pub fn hint(outcome: Outcome, rest: &Rest<'_>, reach: &Reach, lang: Lang) -> Str
 }
 
 /// Says how the spill can be got at, naming only what the agent has.
-fn ways(reach: &Reach, id: &str, lang: Lang) -> Vec<String> {
+fn ways(reach: &Reach, id: &str, next: u64, lang: Lang) -> Vec<String> {
     let [task, grep, read, program] =
         [&reach.task, &reach.grep, &reach.read, &reach.program].map(|name| name.as_deref());
     let page = |read: &str| match lang {
@@ -439,8 +441,16 @@ fn ways(reach: &Reach, id: &str, lang: Lang) -> Vec<String> {
         (_, None, Some(read)) => Some(Message::Page.say(lang, &[("read", read)])),
         (_, None, None) => None,
     };
-    let in_shell =
-        program.map(|program| Message::Shell.say(lang, &[("program", program), ("id", id)]));
+    let in_shell = program.map(|program| {
+        Message::Shell.say(
+            lang,
+            &[
+                ("program", program),
+                ("id", id),
+                ("next", &next.to_string()),
+            ],
+        )
+    });
     with_tools.into_iter().chain(in_shell).collect()
 }
 
@@ -537,6 +547,7 @@ mod tests {
                     &Rest::Saved {
                         path: "p",
                         id: "00000000",
+                        next: 7,
                     },
                     &Reach::with_task("Task"),
                     lang,
@@ -555,6 +566,7 @@ mod tests {
         let rest = Rest::Saved {
             path: "tool-output/x.txt",
             id: "0abc0def",
+            next: 7,
         };
         let say = |reach: &Reach| hint(Outcome::Succeeded, &rest, reach, Lang::En);
         insta::assert_snapshot!(say(&Reach::default()), @r"

@@ -71,7 +71,7 @@ fn an_envelope_over_its_limits_becomes_partial() {
             "text": "...97 lines truncated...\n\n\
                 The tool call succeeded but the output was truncated. Full output saved to: tool-output/tool_<TIME>_<ID>_Big.txt\n\
                 Use Grep to search the full content or Read with offset and limit to view parts of it.\n\
-                In a shell: overspill show <ID> --grep PATTERN, or --offset N --limit N.",
+                In a shell: overspill show <ID> --grep PATTERN, or --offset 4 --limit N.",
             "stats": { "time_ms": 12, "lines": 9 },
             "context": { "cwd": ".", "params_input": { "path": "big.log" }, "path_resolved": "big.log" },
         })

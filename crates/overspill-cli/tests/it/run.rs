@@ -23,7 +23,7 @@ fn a_hundred_thousand_lines() {
         "{}\n...98000 lines truncated...\n\n\
          The tool call succeeded but the output was truncated. Full output saved to: tool-output/tool_<TIME>_<ID>_Run.txt\n\
          Use Grep to search the full content or Read with offset and limit to view parts of it.\n\
-         In a shell: overspill show <ID> --grep PATTERN, or --offset N --limit N.\n",
+         In a shell: overspill show <ID> --grep PATTERN, or --offset 2001 --limit N.\n",
         seq(2000)
     );
     assert_eq!(output.stable(), expected);
@@ -42,7 +42,7 @@ fn a_failed_command_is_not_said_to_have_succeeded() {
 
     The tool call failed and its output was truncated. Full output saved to: tool-output/tool_<TIME>_<ID>_Run.txt
     Use Grep to search the full content or Read with offset and limit to view parts of it.
-    In a shell: overspill show <ID> --grep PATTERN, or --offset N --limit N.
+    In a shell: overspill show <ID> --grep PATTERN, or --offset 3 --limit N.
     ");
     assert_eq!(sandbox.spill(), seq(9999).as_bytes());
 }

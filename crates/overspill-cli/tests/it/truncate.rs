@@ -21,7 +21,7 @@ fn json_has_content_preview_path_and_record() {
     let content = format!(
         "{}\n...90 lines truncated...\n\nThe output was truncated. Full output saved to: {path}\n\
          Use Grep to search the full content or Read with offset and limit to view parts of it.\n\
-         In a shell: overspill show <ID> --grep PATTERN, or --offset N --limit N.",
+         In a shell: overspill show <ID> --grep PATTERN, or --offset 11 --limit N.",
         seq(10)
     );
     let stable: Value = serde_json::from_str(&output.stable()).unwrap();
@@ -127,14 +127,14 @@ fn each_strategy_has_its_layout() {
 
     The output was truncated. Full output saved to: tool-output/tool_<TIME>_<ID>_truncate.txt
     Use Grep to search the full content or Read with offset and limit to view parts of it.
-    In a shell: overspill show <ID> --grep PATTERN, or --offset N --limit N.
+    In a shell: overspill show <ID> --grep PATTERN, or --offset 7 --limit N.
     ");
     insta::assert_snapshot!(cut("tail"), @"
     ...94 lines truncated...
 
     The output was truncated. Full output saved to: tool-output/tool_<TIME>_<ID>_truncate.txt
     Use Grep to search the full content or Read with offset and limit to view parts of it.
-    In a shell: overspill show <ID> --grep PATTERN, or --offset N --limit N.
+    In a shell: overspill show <ID> --grep PATTERN, or --offset 1 --limit N.
 
     95
     96
@@ -152,7 +152,7 @@ fn each_strategy_has_its_layout() {
 
     The output was truncated. Full output saved to: tool-output/tool_<TIME>_<ID>_truncate.txt
     Use Grep to search the full content or Read with offset and limit to view parts of it.
-    In a shell: overspill show <ID> --grep PATTERN, or --offset N --limit N.
+    In a shell: overspill show <ID> --grep PATTERN, or --offset 3 --limit N.
     ");
     assert_eq!(cut("head_only"), cut("head"));
 }
@@ -415,7 +415,7 @@ fn binary_output_is_one_line_and_its_bytes_are_kept() {
 
     The output was truncated. Full output saved to: tool-output/tool_<TIME>_<ID>_truncate.txt
     Use Grep to search the full content or Read with offset and limit to view parts of it.
-    In a shell: overspill show <ID> --grep PATTERN, or --offset N --limit N.
+    In a shell: overspill show <ID> --grep PATTERN, or --offset 1 --limit N.
     ");
     assert_eq!(sandbox.spill(), input);
 }
@@ -447,7 +447,7 @@ fn the_chinese_notice() {
 
     ⚠️ 输出过大已截断，完整内容见 tool-output/tool_<TIME>_<ID>_truncate.txt
     可用 Grep 搜索完整内容，或用 Read 配合 offset 和 limit 分段查看。
-    在 shell 中：overspill show <ID> --grep PATTERN，或 --offset N --limit N。
+    在 shell 中：overspill show <ID> --grep PATTERN，或 --offset 3 --limit N。
     ");
     let arguments = [
         "--lang",
@@ -465,7 +465,7 @@ fn the_chinese_notice() {
 
     ⚠️ 输出过大已截断，完整内容见 tool-output/tool_<TIME>_<ID>_truncate.txt
     可用 Grep 搜索完整内容，或用 Read 配合 offset 和 limit 分段查看。
-    在 shell 中：overspill show <ID> --grep PATTERN，或 --offset N --limit N。
+    在 shell 中：overspill show <ID> --grep PATTERN，或 --offset 2 --limit N。
     ");
     let input = "x".repeat(2000);
     let arguments = [
@@ -496,7 +496,7 @@ fn hints_name_only_what_the_agent_has() {
 
     The output was truncated. Full output saved to: tool-output/tool_<TIME>_<ID>_truncate.txt
     Use the Task tool to have a subagent process this file with Grep and Read (offset/limit). Do NOT read the full file yourself: delegate to save context.
-    In a shell: overspill show <ID> --grep PATTERN, or --offset N --limit N.
+    In a shell: overspill show <ID> --grep PATTERN, or --offset 2 --limit N.
     ");
 
     let rule = |permission: &str, action: &str| {
@@ -517,7 +517,7 @@ fn hints_name_only_what_the_agent_has() {
 
     The output was truncated. Full output saved to: tool-output/tool_<TIME>_<ID>_truncate.txt
     Use the Task tool to have a subagent process this file with Read (offset/limit). Do NOT read the full file yourself: delegate to save context.
-    In a shell: overspill show <ID> --grep PATTERN, or --offset N --limit N.
+    In a shell: overspill show <ID> --grep PATTERN, or --offset 2 --limit N.
     ");
 }
 

@@ -109,11 +109,12 @@ impl Kept {
         }
     }
 
-    pub(crate) fn hint(&self, policy: &Policy<'_>, outcome: Outcome) -> String {
+    pub(crate) fn hint(&self, policy: &Policy<'_>, outcome: Outcome, next: u64) -> String {
         let rest = match self {
             Kept::Saved { saved, shown } => Rest::Saved {
                 path: shown,
                 id: saved.id.as_str(),
+                next,
             },
             Kept::Lost(why) => Rest::Lost { why },
         };

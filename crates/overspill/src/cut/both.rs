@@ -172,7 +172,8 @@ impl<'t> Attempt<'_, 't> {
             Part::Gap(gap),
             Part::Text(Cow::Borrowed(tail)),
         ];
-        Some(Preview::new(parts, gap.removed, self.ends.original(), size))
+        let preview = Preview::new(parts, gap.removed, self.ends.original(), size);
+        Some(preview.missing_from(text, head_end))
     }
 
     /// Returns what is missing between two ends, and how many lines they have.

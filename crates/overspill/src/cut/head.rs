@@ -30,12 +30,8 @@ pub(super) fn cut<'t>(ends: &Ends<'t>, limits: &Limits, first: Unit) -> Preview<
         lines: shown_lines(shown, "", limits),
         bytes: shown.len() as u64,
     };
-    Preview::new(
-        vec![Part::Text(Cow::Borrowed(shown))],
-        removed,
-        ends.original(),
-        size,
-    )
+    let parts = vec![Part::Text(Cow::Borrowed(shown))];
+    Preview::new(parts, removed, ends.original(), size).missing_from(text, end)
 }
 
 /// Returns where the kept start of `text` ends, and which limit stopped it there, if one did.

@@ -13,6 +13,7 @@ pub struct Preview<'t> {
     removed: Removed,
     original: Size,
     kept: Size,
+    first_missing: u64,
 }
 
 /// A piece of a preview.
@@ -69,6 +70,17 @@ impl<'t> Preview<'t> {
             removed,
             original,
             kept,
+            first_missing: 1,
+        }
+    }
+
+    /// Notes that the start of `text` up to `end` is shown, so that what is missing begins there.
+    pub(super) fn missing_from(self, text: &str, end: usize) -> Self {
+        let lines = crate::limits::count_newlines(&text.as_bytes()[..end]) + 1;
+        let is_line_cut = text.as_bytes().get(end).is_some_and(|&next| next != b'\n');
+        Preview {
+            first_missing: lines + u64::from(!is_line_cut),
+            ..self
         }
     }
 
@@ -118,6 +130,11 @@ impl<'t> Preview<'t> {
         self.kept
     }
 
+    /// Returns the number of the first line, from 1, that is not shown, or not all of it.
+    pub fn first_missing_line(&self) -> u64 {
+        self.first_missing
+    }
+
     /// Tells whether a gap's marker in the preview already says how much was left out.
     pub fn says_removed(&self) -> bool {
         self.parts.iter().any(|part| {
@@ -133,12 +150,20 @@ impl<'t> Preview<'t> {
 
     /// Detaches the preview from the text it was cut from.
     pub fn into_owned(self) -> Preview<'static> {
-        let parts = self.parts.into_iter().map(Part::into_owned).collect();
+        let Preview {
+            parts,
+            removed,
+            original,
+            kept,
+            first_missing,
+        } = self;
+        let parts = parts.into_iter().map(Part::into_owned).collect();
         Preview {
             parts,
-            removed: self.removed,
-            original: self.original,
-            kept: self.kept,
+            removed,
+            original,
+            kept,
+            first_missing,
         }
     }
 }
