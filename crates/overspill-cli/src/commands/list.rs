@@ -17,7 +17,10 @@ pub(crate) fn run(app: &App, args: &ListArgs) -> anyhow::Result<ExitCode> {
         app.named_tool()
             .is_none_or(|tool| entry.tool.eq_ignore_ascii_case(tool))
     });
-    let mut out = String::new();
+    let mut out = match entries.is_empty() && !args.json {
+        true => "nothing is saved\n".to_owned(),
+        false => String::new(),
+    };
     for entry in entries.iter().take(args.limit) {
         out += &if args.json {
             let modified = entry

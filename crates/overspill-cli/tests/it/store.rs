@@ -724,7 +724,10 @@ fn listing_is_newest_first() {
     [1 of 4; --limit shows more]
     ");
     insta::assert_snapshot!(sandbox.run(&["list", "--tool", "read"]).quietly(0).text(), @"0000000d        5 B       2 h  Read  tool-output/tool_20200102_000000_0000000d_Read.txt");
-    assert_eq!(Sandbox::new().run(&["list"]).quietly(0).text(), "");
+    assert_eq!(
+        Sandbox::new().run(&["list"]).quietly(0).text(),
+        "nothing is saved\n"
+    );
 }
 
 #[test]

@@ -54,7 +54,11 @@ impl Store {
             found.retain(|entry| entry.id == entries[0].id);
         }
         let Some(first) = found.first() else {
-            return Err(self.no_spill(wanted));
+            return Err(if entries.is_empty() {
+                self.nothing_saved()
+            } else {
+                self.no_spill(wanted)
+            });
         };
         if let Some(other) = found.iter().find(|entry| entry.id != first.id) {
             let message = format!(
@@ -121,6 +125,12 @@ impl Store {
         };
         entry.name == wanted
             || plain(&self.root.join(wanted)) == plain(&self.dir().join(&entry.name))
+    }
+
+    fn nothing_saved(&self) -> Error {
+        let message = format!("nothing is saved in `{}`", self.dir().to_string_lossy());
+        Error::new(ErrorKind::NoSpill, message)
+            .with_hint("`--root` or `--store-dir` names another place")
     }
 
     fn no_spill(&self, wanted: &str) -> Error {
