@@ -141,6 +141,10 @@ impl<'t> Attempt<'_, 't> {
         };
         let (head_end, head_unit) = self.head_extent(text);
         let (tail_start, tail_unit) = self.tail_extent(self.ends.tail);
+        if self.ends.complete && head_end >= tail_start {
+            // Nothing lies between them: only a final newline was too much.
+            return None;
+        }
         let (head, tail) = (&text[..head_end], &self.ends.tail[tail_start..]);
         // A blank line is something, where lines are what is counted.
         let is_nothing = |part: &str, unit: Unit| part.is_empty() && unit != Unit::Lines;
@@ -189,7 +193,7 @@ impl<'t> Attempt<'_, 't> {
             let share = self.share(unit);
             let lines = (share.head + share.tail) as u64;
             let removed = Removed {
-                count: self.ends.size.lines - lines,
+                count: self.ends.size.lines.saturating_sub(lines),
                 unit,
             };
             return (
