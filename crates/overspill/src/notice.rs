@@ -1,11 +1,14 @@
-//! The words a model reads about a cut: one table, in English and Chinese.
+//! The words a model reads, in English and Chinese.
 //!
-//! Every message is a row of `Message` with a template in each language; nothing else in the project words a notice.
+//! Every message is a row of [`Message`] with a template in each language; nothing else in the project words one.
 //! A notice is at most [`NOTICE_BYTES`] long beside the path it names. What an agent can do next is
 //! [`Reach`], which is data; this module only says it.
 
+mod message;
+
 use std::borrow::Cow;
 
+pub use self::message::Message;
 use crate::cut::{Gap, GapStyle, edge};
 use crate::hint::Reach;
 use crate::limits::{Removed, Unit};
@@ -79,172 +82,6 @@ pub enum Rest<'a> {
         /// Why it was not saved.
         why: &'a str,
     },
-}
-
-/// The rows of the table.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-#[non_exhaustive]
-pub(crate) enum Message {
-    Removed,
-    Unshown,
-    GapSize,
-    GapLines,
-    Binary,
-    SavedAfterSuccess,
-    SavedAfterFailure,
-    Saved,
-    LostAfterSuccess,
-    LostAfterFailure,
-    Lost,
-    Delegate,
-    SearchAndPage,
-    Search,
-    Page,
-    Shell,
-    Narrow,
-    Complete,
-    Failed,
-    BackgroundLeft,
-    NotWanted,
-    LineCut,
-    Place,
-    PlaceAndNext,
-    Bytes,
-    BytesAndNext,
-    NoSuchLines,
-    NoMatch,
-    MoreMatches,
-}
-
-impl Message {
-    const fn templates(self) -> (&'static str, &'static str) {
-        match self {
-            Message::Removed => ("...{n} {unit} truncated...", "...已截断 {n} {unit}..."),
-            Message::Unshown => (
-                "...{n} bytes of redrawn text and control codes not shown...",
-                "...{n} 字节的重绘内容和控制码未显示...",
-            ),
-            Message::GapSize => (
-                "... [truncated {n} {unit} / {m} lines] ...",
-                "... [截断了 {n} {unit} / {m} 行] ...",
-            ),
-            Message::GapLines => ("... [truncated {m} lines] ...", "... [截断了 {m} 行] ..."),
-            Message::Binary => (
-                "binary output, {n} bytes, not shown",
-                "二进制输出，{n} 字节，未显示",
-            ),
-            Message::SavedAfterSuccess => (
-                "The tool call succeeded but the output was truncated. Full output saved to: {path}",
-                "⚠️ 输出过大已截断，完整内容见 {path}",
-            ),
-            Message::SavedAfterFailure => (
-                "The tool call failed and its output was truncated. Full output saved to: {path}",
-                "⚠️ 调用失败，且输出过大已截断，完整内容见 {path}",
-            ),
-            Message::Saved => (
-                "The output was truncated. Full output saved to: {path}",
-                "⚠️ 输出过大已截断，完整内容见 {path}",
-            ),
-            Message::LostAfterSuccess => (
-                "The tool call succeeded but the output was truncated, and the full output was not saved: {why}",
-                "⚠️ 输出过大已截断，完整内容未保存：{why}",
-            ),
-            Message::LostAfterFailure => (
-                "The tool call failed and its output was truncated, and the full output was not saved: {why}",
-                "⚠️ 调用失败，且输出过大已截断，完整内容未保存：{why}",
-            ),
-            Message::Lost => (
-                "The output was truncated, and the full output was not saved: {why}",
-                "⚠️ 输出过大已截断，完整内容未保存：{why}",
-            ),
-            Message::Delegate => (
-                "Use the {task} tool to have a subagent process this file with {tools}. Do NOT read the full file yourself: delegate to save context.",
-                "请用 {task} 工具让子代理通过 {tools} 处理该文件，不要自己读取整个文件，以节省上下文。",
-            ),
-            Message::SearchAndPage => (
-                "Use {grep} to search the full content or {read} with offset and limit to view parts of it.",
-                "可用 {grep} 搜索完整内容，或用 {read} 配合 offset 和 limit 分段查看。",
-            ),
-            Message::Search => (
-                "Use {grep} to search the full content.",
-                "可用 {grep} 搜索完整内容。",
-            ),
-            Message::Page => (
-                "Use {read} with offset and limit to view parts of it.",
-                "可用 {read} 配合 offset 和 limit 分段查看。",
-            ),
-            Message::Shell => (
-                "In a shell: {program} show {id} --grep PATTERN, or --offset {next} --limit N.",
-                "在 shell 中：{program} show {id} --grep PATTERN，或 --offset {next} --limit N。",
-            ),
-            Message::Narrow => (
-                "If you need the rest, repeat the call so that it gives less.",
-                "如需其余内容，请缩小范围后重新调用。",
-            ),
-            Message::Complete => (
-                "Complete output: {m} lines, {n} bytes.",
-                "完整输出：{m} 行，{n} 字节。",
-            ),
-            Message::Failed => ("The command exited with code {n}.", "命令以代码 {n} 退出。"),
-            Message::NotWanted => ("`--no-spill` was given", "使用了 `--no-spill`"),
-            Message::LineCut => (
-                "[line {to} is cut; next: {program} show {id} --byte {next}]",
-                "[第 {to} 行被截断；继续：{program} show {id} --byte {next}]",
-            ),
-            Message::Place => (
-                "[lines {from}-{to} of {all}]",
-                "[第 {from}-{to} 行，共 {all} 行]",
-            ),
-            Message::PlaceAndNext => (
-                "[lines {from}-{to} of {all}; next: {program} show {id} --offset {next}]",
-                "[第 {from}-{to} 行，共 {all} 行；继续：{program} show {id} --offset {next}]",
-            ),
-            Message::Bytes => (
-                "[bytes {from}-{to} of {all}]",
-                "[第 {from}-{to} 字节，共 {all} 字节]",
-            ),
-            Message::BytesAndNext => (
-                "[bytes {from}-{to} of {all}; next: {program} show {id} --byte {to}]",
-                "[第 {from}-{to} 字节，共 {all} 字节；继续：{program} show {id} --byte {to}]",
-            ),
-            Message::NoSuchLines => (
-                "[no such lines: {id} has {all}]",
-                "[没有这些行：{id} 共 {all} 行]",
-            ),
-            Message::NoMatch => ("[no match in {id}]", "[{id} 中没有匹配]"),
-            Message::MoreMatches => (
-                "[{n} matches in all; narrow the pattern to see the others]",
-                "[共 {n} 处匹配；请缩小模式以查看其余部分]",
-            ),
-            Message::BackgroundLeft => (
-                "A background process still holds the output; what it writes from here on is not in it.",
-                "仍有后台进程占用输出；其后续内容不在此结果中。",
-            ),
-        }
-    }
-
-    pub(crate) const fn template(self, lang: Lang) -> &'static str {
-        let (en, zh) = self.templates();
-        match lang {
-            Lang::En => en,
-            Lang::Zh => zh,
-        }
-    }
-
-    /// Says the message, each `{name}` in its template replaced by its value.
-    pub(crate) fn say(self, lang: Lang, values: &[(&str, &str)]) -> String {
-        let mut text = String::new();
-        let mut rest = self.template(lang);
-        while let Some((before, after)) = rest.split_once('{') {
-            text.push_str(before);
-            let (name, after) = after.split_once('}').unwrap_or((after, ""));
-            let value = values.iter().find(|(known, _)| *known == name);
-            text.push_str(value.map_or("", |(_, value)| value));
-            rest = after;
-        }
-        text.push_str(rest);
-        text
-    }
 }
 
 /// Returns the line that says how much is gone: `...98000 lines truncated...`.
@@ -468,38 +305,6 @@ fn unit(unit: Unit, lang: Lang) -> &'static str {
 mod tests {
     use super::*;
 
-    const ALL: [Message; 29] = [
-        Message::Removed,
-        Message::Unshown,
-        Message::GapSize,
-        Message::GapLines,
-        Message::Binary,
-        Message::SavedAfterSuccess,
-        Message::SavedAfterFailure,
-        Message::Saved,
-        Message::LostAfterSuccess,
-        Message::LostAfterFailure,
-        Message::Lost,
-        Message::Delegate,
-        Message::SearchAndPage,
-        Message::Search,
-        Message::Page,
-        Message::Shell,
-        Message::Narrow,
-        Message::Complete,
-        Message::Failed,
-        Message::BackgroundLeft,
-        Message::NotWanted,
-        Message::LineCut,
-        Message::Place,
-        Message::PlaceAndNext,
-        Message::Bytes,
-        Message::BytesAndNext,
-        Message::NoSuchLines,
-        Message::NoMatch,
-        Message::MoreMatches,
-    ];
-
     fn names(template: &str) -> Vec<&str> {
         let mut names: Vec<&str> = template
             .split('{')
@@ -514,7 +319,7 @@ mod tests {
 
     #[test]
     fn both_languages_name_the_same_things() {
-        for message in ALL {
+        for &message in Message::ALL {
             let (en, zh) = message.templates();
             assert!(!en.is_empty() && !zh.is_empty() && en != zh, "{message:?}");
             assert_eq!(names(en), names(zh), "{message:?}");

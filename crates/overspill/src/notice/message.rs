@@ -1,0 +1,300 @@
+//! The table of everything a model reads: a row a message, in English and Chinese.
+
+use super::Lang;
+
+/// Makes the enum, its list and its templates from one table, so that a row cannot lack a language.
+macro_rules! messages {
+    ($($name:ident: $en:literal, $zh:literal;)*) => {
+        /// A message. Each `{name}` in its template stands for a value.
+        #[derive(Clone, Copy, Debug, Eq, PartialEq)]
+        #[non_exhaustive]
+        pub enum Message {
+            $(#[doc = concat!("`", $en, "`")] $name,)*
+        }
+
+        impl Message {
+            #[cfg(test)]
+            pub(crate) const ALL: &'static [Message] = &[$(Message::$name),*];
+
+            const fn templates(self) -> (&'static str, &'static str) {
+                match self {
+                    $(Message::$name => ($en, $zh),)*
+                }
+            }
+        }
+    };
+}
+
+messages! {
+    Removed:
+        "...{n} {unit} truncated...",
+        "...已截断 {n} {unit}...";
+    Unshown:
+        "...{n} bytes of redrawn text and control codes not shown...",
+        "...{n} 字节的重绘内容和控制码未显示...";
+    GapSize:
+        "... [truncated {n} {unit} / {m} lines] ...",
+        "... [截断了 {n} {unit} / {m} 行] ...";
+    GapLines:
+        "... [truncated {m} lines] ...",
+        "... [截断了 {m} 行] ...";
+    Binary:
+        "binary output, {n} bytes, not shown",
+        "二进制输出，{n} 字节，未显示";
+    SavedAfterSuccess:
+        "The tool call succeeded but the output was truncated. Full output saved to: {path}",
+        "⚠️ 输出过大已截断，完整内容见 {path}";
+    SavedAfterFailure:
+        "The tool call failed and its output was truncated. Full output saved to: {path}",
+        "⚠️ 调用失败，且输出过大已截断，完整内容见 {path}";
+    Saved:
+        "The output was truncated. Full output saved to: {path}",
+        "⚠️ 输出过大已截断，完整内容见 {path}";
+    LostAfterSuccess:
+        "The tool call succeeded but the output was truncated, and the full output was not saved: {why}",
+        "⚠️ 输出过大已截断，完整内容未保存：{why}";
+    LostAfterFailure:
+        "The tool call failed and its output was truncated, and the full output was not saved: {why}",
+        "⚠️ 调用失败，且输出过大已截断，完整内容未保存：{why}";
+    Lost:
+        "The output was truncated, and the full output was not saved: {why}",
+        "⚠️ 输出过大已截断，完整内容未保存：{why}";
+    Delegate:
+        "Use the {task} tool to have a subagent process this file with {tools}. Do NOT read the full file yourself: delegate to save context.",
+        "请用 {task} 工具让子代理通过 {tools} 处理该文件，不要自己读取整个文件，以节省上下文。";
+    SearchAndPage:
+        "Use {grep} to search the full content or {read} with offset and limit to view parts of it.",
+        "可用 {grep} 搜索完整内容，或用 {read} 配合 offset 和 limit 分段查看。";
+    Search:
+        "Use {grep} to search the full content.",
+        "可用 {grep} 搜索完整内容。";
+    Page:
+        "Use {read} with offset and limit to view parts of it.",
+        "可用 {read} 配合 offset 和 limit 分段查看。";
+    Shell:
+        "In a shell: {program} show {id} --grep PATTERN, or --offset {next} --limit N.",
+        "在 shell 中：{program} show {id} --grep PATTERN，或 --offset {next} --limit N。";
+    Narrow:
+        "If you need the rest, repeat the call so that it gives less.",
+        "如需其余内容，请缩小范围后重新调用。";
+    Complete:
+        "Complete output: {m} lines, {n} bytes.",
+        "完整输出：{m} 行，{n} 字节。";
+    Failed:
+        "The command exited with code {n}.",
+        "命令以代码 {n} 退出。";
+    NotWanted:
+        "`--no-spill` was given",
+        "使用了 `--no-spill`";
+    LineCut:
+        "[line {to} is cut; next: {program} show {id} --byte {next}]",
+        "[第 {to} 行被截断；继续：{program} show {id} --byte {next}]";
+    Place:
+        "[lines {from}-{to} of {all}]",
+        "[第 {from}-{to} 行，共 {all} 行]";
+    PlaceAndNext:
+        "[lines {from}-{to} of {all}; next: {program} show {id} --offset {next}]",
+        "[第 {from}-{to} 行，共 {all} 行；继续：{program} show {id} --offset {next}]";
+    Bytes:
+        "[bytes {from}-{to} of {all}]",
+        "[第 {from}-{to} 字节，共 {all} 字节]";
+    BytesAndNext:
+        "[bytes {from}-{to} of {all}; next: {program} show {id} --byte {to}]",
+        "[第 {from}-{to} 字节，共 {all} 字节；继续：{program} show {id} --byte {to}]";
+    NoSuchLines:
+        "[no such lines: {id} has {all}]",
+        "[没有这些行：{id} 共 {all} 行]";
+    NoMatch:
+        "[no match in {id}]",
+        "[{id} 中没有匹配]";
+    MoreMatches:
+        "[{n} matches in all; narrow the pattern to see the others]",
+        "[共 {n} 处匹配；请缩小模式以查看其余部分]";
+    BackgroundLeft:
+        "A background process still holds the output; what it writes from here on is not in it.",
+        "仍有后台进程占用输出；其后续内容不在此结果中。";
+    NotAnObject:
+        "The parameters must be a JSON object.",
+        "参数必须是 JSON 对象。";
+    NotJson:
+        "The parameters are not JSON: {cause}",
+        "参数不是 JSON：{cause}";
+    MissingParam:
+        "Missing required parameter '{name}'.",
+        "缺少必需参数 '{name}'。";
+    BadParam:
+        "{name} must be {expected}.",
+        "{name} 必须是{expected}。";
+    BadOptionalParam:
+        "{name} must be {expected} if provided.",
+        "如果提供，{name} 必须是{expected}。";
+    UnknownParam:
+        "Unknown parameter '{name}'.",
+        "未知参数 '{name}'。";
+    UnknownParamNear:
+        "Unknown parameter '{name}'; the nearest known one is '{near}'.",
+        "未知参数 '{name}'；最接近的已知参数是 '{near}'。";
+    SameParam:
+        "'{name}' and '{other}' are the same parameter; give one of them.",
+        "'{name}' 与 '{other}' 是同一参数，只需给出其一。";
+    KnownParams:
+        "Parameters of {tool}: {names}.",
+        "{tool} 的参数：{names}。";
+    AString:
+        "a string",
+        "字符串";
+    ABoolean:
+        "a boolean",
+        "布尔值";
+    AnInteger:
+        "an integer",
+        "整数";
+    AnIntegerFrom:
+        "an integer of {min} or more",
+        "不小于 {min} 的整数";
+    AnIntegerBetween:
+        "an integer from {min} to {max}",
+        "{min} 到 {max} 之间的整数";
+    AList:
+        "a list",
+        "列表";
+    AnObject:
+        "an object",
+        "对象";
+    OneOf:
+        "one of {names}",
+        "以下之一：{names}";
+    InternalFault:
+        "{tool} failed by a fault of its own: {cause}",
+        "{tool} 内部出错：{cause}";
+    TryOtherwise:
+        "Repeat the call with other parameters; report it if it fails again.",
+        "请换用其他参数重试；若仍失败，请报告此问题。";
+    OutsideRoot:
+        "Access denied. Path must be within project root.",
+        "拒绝访问：路径必须在项目根目录之内。";
+    TryInside:
+        "Give a path below the project root, such as 'src'.",
+        "请给出项目根目录之下的路径，例如 'src'。";
+    NoSuchPath:
+        "'{path}' does not exist.",
+        "'{path}' 不存在。";
+    TryOtherPath:
+        "Check the path: it is relative to the project root.",
+        "请检查路径：它相对于项目根目录。";
+    PathTrouble:
+        "'{path}': {cause}",
+        "'{path}'：{cause}";
+    NotADirectory:
+        "'{path}' is not a directory.",
+        "'{path}' 不是目录。";
+    NoSearchRoot:
+        "Search root '{path}' does not exist.",
+        "搜索起点 '{path}' 不存在。";
+    BadSearchRoot:
+        "Search root '{path}' is not a directory.",
+        "搜索起点 '{path}' 不是目录。";
+    BadPattern:
+        "Invalid regex pattern: {details}",
+        "无效的正则表达式：{details}";
+    TryEscaping:
+        "To search for characters such as ( [ . * as they are, put a backslash before each.",
+        "若要按原样搜索 ( [ . * 等字符，请在其前加反斜杠。";
+    TryMultiline:
+        "A match spans lines only with multiline set to true.",
+        "只有把 multiline 设为 true，匹配才能跨行。";
+    BadGlob:
+        "Invalid {name} pattern: {details}",
+        "无效的 {name} 模式：{details}";
+    TryGlob:
+        "Use a glob such as '*.rs' or {example}.",
+        "请使用通配模式，例如 '*.rs' 或 {example}。";
+    SearchTimeout:
+        "The search was stopped after {t}ms and had found nothing by then.",
+        "搜索在 {t}ms 后停止，此前没有找到任何结果。";
+    TryNarrower:
+        "Narrow path or include, or raise the setting search_timeout_ms.",
+        "请缩小 path 或 include 的范围，或调大设置 search_timeout_ms。";
+    GrepFound:
+        "Found {n} matches in {m} files for '{pattern}' in '{path}'",
+        "在 '{path}' 的 {m} 个文件中找到 {n} 处 '{pattern}' 的匹配";
+    GrepNone:
+        "No matches found for '{pattern}' in '{path}'",
+        "在 '{path}' 中没有找到 '{pattern}' 的匹配";
+    GrepFiles:
+        "Found {m} files with matches for '{pattern}' in '{path}'",
+        "在 '{path}' 中找到 {m} 个含有 '{pattern}' 的文件";
+    SortedTook:
+        "(Sorted by mtime desc. Took {t}ms)",
+        "（按修改时间降序。用时 {t}ms）";
+    GrepFirst:
+        "[Truncated: Showing first {n} {unit}. Narrow pattern or path.]",
+        "[已截断：显示前 {n} {unit}。请缩小模式或路径。]";
+    GrepPart:
+        "[Truncated: Showing {unit} {from}-{to}. Narrow pattern or path.]",
+        "[已截断：显示第 {from}-{to} {unit}。请缩小模式或路径。]";
+    GrepLast:
+        "[Showing {unit} {from}-{to}, the last.]",
+        "[显示第 {from}-{to} {unit}，已到末尾。]";
+    GrepPast:
+        "[Nothing at offset {from}: that is past the last.]",
+        "[offset {from} 处没有内容：已超过末尾。]";
+    NextOffset:
+        "[Next: offset {next}]",
+        "[下一页：offset {next}]";
+    AtLeast:
+        "[The numbers are what was seen so far: counting stopped early.]",
+        "[以上为目前所见的数量：计数提前停止。]";
+    TimeLimit:
+        "[Partial: stopped by the time limit of {t}ms; there may be more.]",
+        "[不完整：达到 {t}ms 的时间限制；可能还有更多。]";
+    LinesShortened:
+        "[Truncated: {n} lines of over {max} characters are shortened.]",
+        "[已截断：{n} 行超过 {max} 个字符，已缩短。]";
+    Fallback:
+        "[Info: the pattern needs look-around or back-references; used the slower backtracking search.]",
+        "[提示：该模式需要环视或反向引用；使用了较慢的回溯搜索。]";
+    StepLimit:
+        "[Partial: the step limit was reached on {n} lines, which count as no match.]",
+        "[不完整：有 {n} 行达到步数限制，按不匹配处理。]";
+    Unreadable:
+        "[Partial: {n} files or directories could not be read.]",
+        "[不完整：有 {n} 个文件或目录无法读取。]";
+    BinarySkipped:
+        "[Info: '{path}' is binary and was not searched.]",
+        "[提示：'{path}' 是二进制文件，未搜索。]";
+    GrepHint:
+        "Results truncated. Use more specific pattern, add include filter, or use offset parameter.",
+        "结果已截断。请使用更具体的模式、添加 include 过滤，或使用 offset 参数。";
+    Matches:
+        "matches",
+        "处匹配";
+    Files:
+        "files",
+        "个文件";
+}
+
+impl Message {
+    pub(crate) const fn template(self, lang: Lang) -> &'static str {
+        let (en, zh) = self.templates();
+        match lang {
+            Lang::En => en,
+            Lang::Zh => zh,
+        }
+    }
+
+    /// Says the message, each `{name}` in its template replaced by its value.
+    pub fn say(self, lang: Lang, values: &[(&str, &str)]) -> String {
+        let mut text = String::new();
+        let mut rest = self.template(lang);
+        while let Some((before, after)) = rest.split_once('{') {
+            text.push_str(before);
+            let (name, after) = after.split_once('}').unwrap_or((after, ""));
+            let value = values.iter().find(|(known, _)| *known == name);
+            text.push_str(value.map_or("", |(_, value)| value));
+            rest = after;
+        }
+        text.push_str(rest);
+        text
+    }
+}
