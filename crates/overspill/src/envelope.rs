@@ -454,7 +454,11 @@ fn cut_data(truncation: &Truncation, preview: &str) -> Map<String, Value> {
 
 /// Returns what is carried over of `stats` or `context`: all of it, or where that is too long its strings shortened, or
 /// where that is not enough what is required, by its own value if that is short.
-fn carried(map: &Map<String, Value>, most: usize, required: Value) -> Map<String, Value> {
+pub(crate) fn carried(
+    map: &Map<String, Value>,
+    most: usize,
+    required: Value,
+) -> Map<String, Value> {
     if json_len(map) <= most {
         return map.clone();
     }

@@ -2,7 +2,8 @@
 //!
 //! [`cut()`] bounds a text, [`Stream`] bounds what comes in chunks, both as pure functions of limits and strategy.
 //! [`Sink`] and [`bound()`] add the rest: the whole goes to a [`Store`], and the notice says what was cut, where the whole
-//! is and how to get at it. [`Envelope`] bounds a structured tool result. [`settings`] is the one table of settings.
+//! is and how to get at it. [`Envelope`] bounds a structured tool result. A [`Tool`] is what an agent calls, [`call()`] the
+//! one wrapper of every call. [`settings`] is the one table of settings.
 //!
 //! The library never prints, never exits and never reads the environment.
 
@@ -22,6 +23,7 @@ mod stream;
 mod terminal;
 mod text;
 mod tokens;
+mod tool;
 
 pub use bound::{Bounded, Keeping, Paths, Policy, Sink, Truncated, Truncation, bound};
 pub use cut::{Cut, Gap, GapStyle, Part, Preview, cut};
@@ -38,3 +40,4 @@ pub use stream::{Stream, Streamed};
 pub use terminal::Terminal;
 pub use text::{decode, is_binary, raw_prefix_len};
 pub use tokens::{Encoding, MAX_TOKEN_BYTES};
+pub use tool::{Answer, AnyTool, Context, Host, Tool, ToolError, call};

@@ -163,6 +163,14 @@ pub const SETTINGS: &[Setting] = &[
         ..PLAIN
     },
     Setting {
+        key: "search_timeout_ms",
+        variable: Some("TOOL_OUTPUT_SEARCH_TIMEOUT_MS"),
+        scope: Scope::OnlyTools(&["Grep", "Glob", "RepoStructure"]),
+        default: "2000",
+        doc: "how many milliseconds a search may take",
+        ..PLAIN
+    },
+    Setting {
         key: "max_depth",
         scope: Scope::OnlyTools(&["RepoStructure"]),
         has_flag: false,

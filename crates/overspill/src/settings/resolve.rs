@@ -320,6 +320,11 @@ impl Effective {
         self.values.get(key).map(|(_, origin)| origin)
     }
 
+    /// Returns the value of a setting that is a number; nothing if it is off.
+    pub fn number(&self, key: &str) -> Option<usize> {
+        self.count(key)
+    }
+
     fn count(&self, key: &str) -> Option<usize> {
         match self.values.get(key) {
             Some((Value::Number(number), _)) => {

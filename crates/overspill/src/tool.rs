@@ -1,0 +1,190 @@
+//! The contract of a tool, and the one place that wraps every call.
+//!
+//! A tool has a name, typed parameters and `run`. [`call`] does the rest for all of them alike: checks the parameters
+//! against their schema, runs, honours what the tool says about its own bounds, bounds what is left, logs, and turns every
+//! error and every panic into an envelope. It is the only place where a tool's answer is cut or spilled.
+
+mod answer;
+mod host;
+mod params;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::Instant;
+
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value, json};
+
+pub use self::answer::{Answer, ToolError};
+pub use self::host::{Context, Host};
+use crate::envelope::{Code, Envelope, Status, carried};
+use crate::notice::Message;
+
+/// The most bytes of parameters that an envelope repeats as they were given.
+const PARAMS_BYTES: usize = 4096;
+
+/// Something an agent can call.
+///
+/// ```
+/// use overspill::{Answer, Context, Host, Settings, Tool, ToolError, call};
+/// use serde_json::json;
+///
+/// struct Repeat;
+///
+/// #[derive(serde::Deserialize, schemars::JsonSchema)]
+/// struct Params {
+///     /// What to repeat
+///     word: String,
+///     /// How often
+///     times: usize,
+/// }
+///
+/// impl Tool for Repeat {
+///     const NAME: &'static str = "Repeat";
+///     const DESCRIPTION: &'static str = "Repeat a word, a line each.";
+///     type Params = Params;
+///
+///     fn run(&self, cx: &Context<'_>, params: Params) -> Result<Answer, ToolError> {
+///         let lines = format!("{}\n", params.word).repeat(params.times);
+///         Ok(Answer::of_output(lines.as_bytes(), cx.lang()))
+///     }
+/// }
+///
+/// let host = Host::new(std::path::Path::new("/nowhere"), Settings::new());
+/// let envelope = call(&Repeat, &host, json!({ "word": "spam", "times": 5000 }));
+/// assert_eq!(envelope.data["truncation"]["kept_lines"], 2000);
+/// let envelope = call(&Repeat, &host, json!({ "word": "spam", "tims": 1 }));
+/// assert_eq!(envelope.error.unwrap().message, "Unknown parameter 'tims'; the nearest known one is 'times'.");
+/// ```
+pub trait Tool: Send + Sync {
+    /// The name an agent calls it by.
+    const NAME: &'static str;
+    /// What it does, for the model that may call it. It costs context in every turn, so it is short.
+    const DESCRIPTION: &'static str;
+    /// Other names of parameters, each with the one it stands for.
+    const ALIASES: &'static [(&'static str, &'static str)] = &[];
+    /// Its parameters. The docs of the fields are what the model reads about them.
+    type Params: DeserializeOwned + JsonSchema;
+
+    /// Does the work. The answer is complete: cutting it for the model's sake is [`call`]'s job, unless the tool pages.
+    fn run(&self, cx: &Context<'_>, params: Self::Params) -> Result<Answer, ToolError>;
+}
+
+/// A tool of any type, for lists of them. Every [`Tool`] is one.
+pub trait AnyTool: Send + Sync {
+    /// Returns the name an agent calls it by.
+    fn name(&self) -> &'static str;
+    /// Returns what it does, for the model that may call it.
+    fn description(&self) -> &'static str;
+    /// Returns the JSON Schema of its parameters.
+    fn schema(&self) -> Value;
+    /// Calls it, as [`call`] does.
+    fn call(&self, host: &Host, params: Value) -> Envelope;
+    /// Calls it with parameters that are still text.
+    fn call_json(&self, host: &Host, params: &str) -> Envelope;
+}
+
+impl<T: Tool> AnyTool for T {
+    fn name(&self) -> &'static str {
+        T::NAME
+    }
+
+    fn description(&self) -> &'static str {
+        T::DESCRIPTION
+    }
+
+    fn schema(&self) -> Value {
+        params::schema::<T::Params>()
+    }
+
+    fn call(&self, host: &Host, params: Value) -> Envelope {
+        call(self, host, params)
+    }
+
+    fn call_json(&self, host: &Host, params: &str) -> Envelope {
+        let params = serde_json::from_str(params).map_err(|error| error.to_string());
+        wrap(self, host, params)
+    }
+}
+
+/// Calls a tool. Never panics, and the answer is a valid envelope within the limits that hold for the tool.
+pub fn call<T: Tool>(tool: &T, host: &Host, params: Value) -> Envelope {
+    wrap(tool, host, Ok(params))
+}
+
+/// Calls a tool with parameters that may have turned out not to be JSON, and why.
+fn wrap<T: Tool>(tool: &T, host: &Host, params: Result<Value, String>) -> Envelope {
+    let start = Instant::now();
+    let cx = Context::new(host, T::NAME);
+    let answer = catch_unwind(AssertUnwindSafe(|| {
+        let params = params::read::<T>(params.as_ref(), cx.lang())?;
+        tool.run(&cx, params)
+    }));
+    let answer = answer
+        .unwrap_or_else(|panic| Err(fault::<T>(&cx, &*panic)))
+        .unwrap_or_else(ToolError::into_answer);
+    let mut envelope = answer.envelope;
+    // A tool that tells its time in its text has set it itself.
+    if envelope.stats.get("time_ms").is_none_or(|time| *time == 0) {
+        let time = start.elapsed().as_millis() as u64;
+        envelope.stats.insert("time_ms".to_owned(), json!(time));
+    }
+    describe(&mut envelope, host, params.unwrap_or_else(|_| json!({})));
+    let envelope = if answer.is_bounded {
+        envelope
+    } else {
+        envelope.bound(&cx.policy(), None)
+    };
+    log::<T>(&envelope);
+    envelope
+}
+
+/// Puts what every envelope tells of its call before what the tool tells.
+fn describe(envelope: &mut Envelope, host: &Host, params: Value) {
+    let params = match params {
+        Value::Object(params) => Value::Object(carried(&params, PARAMS_BYTES, json!({}))),
+        other => other,
+    };
+    let own = std::mem::take(&mut envelope.context);
+    let common = [("cwd", json!(host.cwd())), ("params_input", params)];
+    envelope.context = common
+        .map(|(key, value)| (key.to_owned(), value))
+        .into_iter()
+        .collect();
+    let is_own = |key: &str| key != "cwd" && key != "params_input";
+    let own: Map<String, Value> = own.into_iter().filter(|(key, _)| is_own(key)).collect();
+    envelope.context.extend(own);
+}
+
+fn fault<T: Tool>(cx: &Context<'_>, panic: &(dyn std::any::Any + Send)) -> ToolError {
+    let cause = panic
+        .downcast_ref::<&str>()
+        .copied()
+        .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
+        .unwrap_or("unknown");
+    let cause = &cause[..cause.floor_char_boundary(200)];
+    let message = Message::InternalFault.say(cx.lang(), &[("tool", T::NAME), ("cause", cause)]);
+    ToolError::new(Code::InternalError, message).hint(Message::TryOtherwise.say(cx.lang(), &[]))
+}
+
+fn log<T: Tool>(envelope: &Envelope) {
+    let status = match envelope.status {
+        Status::Success => "success",
+        Status::Partial => "partial",
+        Status::Error => "error",
+    };
+    let time_ms = envelope.stats.get("time_ms").and_then(Value::as_u64);
+    let truncation = envelope.data.get("truncation");
+    let figure = |key: &str| truncation.and_then(|record| record.get(key)?.as_u64());
+    tracing::info!(
+        tool = T::NAME,
+        status,
+        time_ms,
+        original_bytes = figure("original_bytes"),
+        kept_bytes = figure("kept_bytes"),
+        "tool call"
+    );
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,155 @@
+//! What a tool answers, before it is bounded.
+
+use serde_json::{Map, Value};
+
+use crate::bound::Bounded;
+use crate::envelope::{Code, Envelope, Failure, Status};
+use crate::notice::Lang;
+
+/// What a tool answers.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Answer {
+    pub(super) envelope: Envelope,
+    /// Whether the tool bounded it itself, so that the wrapper does not bound it again.
+    pub(super) is_bounded: bool,
+}
+
+impl Answer {
+    /// Returns a complete answer: the result, and what the model reads.
+    pub fn new(data: Map<String, Value>, text: impl Into<String>) -> Answer {
+        Answer::of_envelope(Envelope {
+            data,
+            text: text.into(),
+            ..Envelope::of_output(b"", Lang::En)
+        })
+    }
+
+    /// Returns an answer that is a plain output.
+    pub fn of_output(output: &[u8], lang: Lang) -> Answer {
+        Answer::of_envelope(Envelope::of_output(output, lang))
+    }
+
+    /// Returns an answer that the tool bounded itself; it is not bounded again.
+    pub fn of_bounded(bounded: &Bounded<'_>, lang: Lang) -> Answer {
+        let envelope = match bounded {
+            Bounded::Whole(output) => Envelope::of_output(output, lang),
+            Bounded::Cut(cut) => Envelope::of_cut(cut),
+        };
+        Answer {
+            is_bounded: true,
+            ..Answer::of_envelope(envelope)
+        }
+    }
+
+    fn of_envelope(envelope: Envelope) -> Answer {
+        Answer {
+            envelope,
+            is_bounded: false,
+        }
+    }
+
+    /// Says that it is not all: cut, timed out with results, or some items failed.
+    pub fn partial(mut self) -> Answer {
+        self.envelope.status = Status::Partial;
+        self
+    }
+
+    /// Says that the tool pages, so that what is not here is reached by another call. It is passed on as it is.
+    pub fn paged(mut self) -> Answer {
+        self.is_bounded = true;
+        self.context("truncation_skip", true)
+    }
+
+    /// Makes it the answer of a call that failed but has something to show.
+    pub fn failed(mut self, code: Code, message: String) -> Answer {
+        self.envelope = self.envelope.failed(code, message);
+        self
+    }
+
+    /// Adds to the result.
+    pub fn data(mut self, key: &str, value: impl Into<Value>) -> Answer {
+        self.envelope.data.insert(key.to_owned(), value.into());
+        self
+    }
+
+    /// Adds a line to what the model reads.
+    pub fn line(mut self, line: &str) -> Answer {
+        self.envelope.text = format!("{}\n{line}", self.envelope.text);
+        self
+    }
+
+    /// Adds a figure about the call.
+    pub fn stat(mut self, key: &str, value: impl Into<Value>) -> Answer {
+        self.envelope.stats.insert(key.to_owned(), value.into());
+        self
+    }
+
+    /// Adds to where and with what it was called.
+    pub fn context(mut self, key: &str, value: impl Into<Value>) -> Answer {
+        self.envelope.context.insert(key.to_owned(), value.into());
+        self
+    }
+}
+
+/// Why a tool has no answer, and what to try next.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct ToolError {
+    failure: Failure,
+    hint: Option<String>,
+    path_resolved: Option<String>,
+}
+
+impl ToolError {
+    /// Returns an error of a kind, told in one line.
+    pub fn new(code: Code, message: impl Into<String>) -> ToolError {
+        ToolError {
+            failure: Failure {
+                code,
+                message: message.into(),
+            },
+            hint: None,
+            path_resolved: None,
+        }
+    }
+
+    /// Adds what to try next.
+    pub fn hint(self, hint: impl Into<String>) -> ToolError {
+        ToolError {
+            hint: Some(hint.into()),
+            ..self
+        }
+    }
+
+    /// Adds what the path of the call stands for, relative to the root.
+    pub fn path_resolved(self, path: impl Into<String>) -> ToolError {
+        ToolError {
+            path_resolved: Some(path.into()),
+            ..self
+        }
+    }
+
+    /// Returns what kind of error it is.
+    pub fn code(&self) -> &Code {
+        &self.failure.code
+    }
+
+    /// Returns what is wrong, in one line.
+    pub fn message(&self) -> &str {
+        &self.failure.message
+    }
+
+    pub(super) fn into_answer(self) -> Answer {
+        let Failure { code, message } = self.failure;
+        let text = match &self.hint {
+            Some(hint) => format!("{message}\n{hint}"),
+            None => message.clone(),
+        };
+        let answer = Answer::new(Map::new(), "").failed(code, message);
+        let mut answer = match self.path_resolved {
+            Some(path) => answer.context("path_resolved", path),
+            None => answer,
+        };
+        answer.envelope.text = text;
+        answer
+    }
+}

@@ -1,0 +1,185 @@
+//! Where tools work, and what a call of one may know.
+
+use std::path::{Path, PathBuf};
+
+use crate::bound::{Bounded, Keeping, Paths, Policy, Sink};
+use crate::envelope::Envelope;
+use crate::error::Error;
+use crate::notice::{Lang, Outcome};
+use crate::settings::{Effective, Settings};
+use crate::store::Store;
+
+use super::Answer;
+
+/// Where tools work: a root, its settings and its store, and what the agent has that calls them.
+#[derive(Debug)]
+pub struct Host {
+    root: PathBuf,
+    cwd: String,
+    settings: Settings,
+    store: Store,
+    paths: Paths,
+    unsaved: Option<String>,
+    task: Option<String>,
+    program: Option<String>,
+}
+
+impl Host {
+    /// Returns a host for tools that work below `root`, an absolute path without links. Nothing is touched before a call.
+    pub fn new(root: &Path, settings: Settings) -> Host {
+        let effective = settings.effective("");
+        Host {
+            root: root.to_owned(),
+            cwd: ".".to_owned(),
+            store: Store::new(root, &effective.store_dir(), effective.retention()),
+            settings,
+            paths: Paths::Relative,
+            unsaved: None,
+            task: None,
+            program: None,
+        }
+    }
+
+    /// Says where the agent works, relative to the root.
+    pub fn at(self, cwd: &str) -> Host {
+        Host {
+            cwd: cwd.to_owned(),
+            ..self
+        }
+    }
+
+    /// Says how notices write the path of a spill.
+    pub fn with_paths(self, paths: Paths) -> Host {
+        Host { paths, ..self }
+    }
+
+    /// Saves no complete output; `why` is what notices say of it.
+    pub fn without_spills(self, why: &str) -> Host {
+        Host {
+            unsaved: Some(why.to_owned()),
+            ..self
+        }
+    }
+
+    /// Says that the agent has a tool that starts subagents.
+    pub fn with_task_tool(self, name: &str) -> Host {
+        Host {
+            task: Some(name.to_owned()),
+            ..self
+        }
+    }
+
+    /// Says how an agent with a shell calls the overspill program.
+    pub fn with_program(self, program: &str) -> Host {
+        Host {
+            program: Some(program.to_owned()),
+            ..self
+        }
+    }
+
+    /// Returns the project directory.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Returns where the agent works, relative to the root.
+    pub fn cwd(&self) -> &str {
+        &self.cwd
+    }
+
+    /// Returns the settings from every source.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// Returns where complete outputs go.
+    pub fn store(&self) -> &Store {
+        &self.store
+    }
+
+    /// Returns how the output of a tool is bounded under the settings that hold for it.
+    pub fn policy(&self, tool: &str, effective: &Effective) -> Policy<'_> {
+        let mut reach = effective.reach();
+        if let Some(task) = &self.task {
+            reach.task = Some(task.clone());
+        }
+        reach.program = self.program.clone().filter(|_| effective.has_shell());
+        Policy {
+            limits: effective.limits(),
+            strategy: effective.strategy(),
+            max_result_chars: effective.max_result_chars(),
+            lang: effective.lang(),
+            reach,
+            tool: tool.to_owned(),
+            keeping: match &self.unsaved {
+                None => Keeping::Store {
+                    store: &self.store,
+                    paths: self.paths,
+                },
+                Some(why) => Keeping::Nowhere(why),
+            },
+        }
+    }
+}
+
+/// What a call of a tool may know.
+#[derive(Debug)]
+pub struct Context<'h> {
+    host: &'h Host,
+    tool: &'static str,
+    effective: Effective,
+}
+
+impl<'h> Context<'h> {
+    pub(super) fn new(host: &'h Host, tool: &'static str) -> Context<'h> {
+        Context {
+            host,
+            tool,
+            effective: host.settings.effective(tool),
+        }
+    }
+
+    /// Returns the project directory, which no tool may leave.
+    pub fn root(&self) -> &'h Path {
+        &self.host.root
+    }
+
+    /// Returns where complete outputs are.
+    pub fn store(&self) -> &'h Store {
+        &self.host.store
+    }
+
+    /// Returns the settings that hold for the tool.
+    pub fn settings(&self) -> &Effective {
+        &self.effective
+    }
+
+    /// Returns the language of what the model reads.
+    pub fn lang(&self) -> Lang {
+        self.effective.lang()
+    }
+
+    /// Returns how the tool's output is bounded.
+    pub fn policy(&self) -> Policy<'h> {
+        self.host.policy(self.tool, &self.effective)
+    }
+
+    /// Returns how the tool's output is bounded with options of its own, such as `("preset", "log")`, over the settings.
+    pub fn policy_with(&self, options: &[(&str, &str)]) -> Result<Policy<'h>, Error> {
+        let mut settings = self.host.settings.clone();
+        for (key, text) in options {
+            settings = settings.with_option(key, text, key)?;
+        }
+        Ok(self.host.policy(self.tool, &settings.effective(self.tool)))
+    }
+
+    /// Ends an output that was bounded as it came. The guard holds for the envelope it becomes.
+    pub fn finish(&self, sink: Sink<'_>, outcome: Outcome) -> Answer {
+        let lang = self.lang();
+        let chars = |bounded: &Bounded<'_>| {
+            let envelope: Envelope = Answer::of_bounded(bounded, lang).envelope;
+            envelope.to_json().chars().count()
+        };
+        Answer::of_bounded(&sink.finish_as(outcome, chars), lang)
+    }
+}
