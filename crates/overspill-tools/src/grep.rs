@@ -1,0 +1,362 @@
+//! `Grep`: searches file contents, the newest files first.
+//!
+//! Three steps: the walk finds the files and when they were modified, the scan finds out which of them match and stops
+//! once the page is known, and only the lines of the page are read again, with their neighbours. `page.rs` makes the
+//! answer of them.
+
+mod collect;
+mod engine;
+mod input;
+mod page;
+mod scan;
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use overspill::notice::Message;
+use overspill::{Answer, Code, Context, Limits, Tool, ToolError};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use self::collect::{Line, Wanted, collect};
+use self::engine::{Engine, Reading};
+use self::input::Stop;
+use self::scan::{Goal, Hit, Scanned, Search, Source, scan};
+use crate::globs::{Anchor, Globs};
+use crate::sandbox::{Kind, Place, Root};
+use crate::target::{self, Target, quoted};
+use crate::walk::{self, Filter, Found, Walk};
+
+/// Searches file contents.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Grep;
+
+/// What `Grep` takes.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct GrepParams {
+    /// Regex to search for, e.g. 'class\s+User'
+    pub pattern: String,
+    /// Directory or file to search, relative to the project root
+    #[serde(default = "here")]
+    pub path: String,
+    /// Glob that filters files, e.g. '*.ts'
+    pub include: Option<String>,
+    /// Tell upper and lower case apart
+    #[serde(default)]
+    pub case_sensitive: bool,
+    /// What to return: matching lines, files that match, or matches per file
+    #[serde(default)]
+    pub output_mode: OutputMode,
+    /// Lines of context around each match
+    #[schemars(range(max = 1000))]
+    pub context: Option<usize>,
+    /// Lines of context before each match
+    #[schemars(range(max = 1000))]
+    pub before: Option<usize>,
+    /// Lines of context after each match
+    #[schemars(range(max = 1000))]
+    pub after: Option<usize>,
+    /// At most how many matches, or files
+    #[serde(default = "hundred")]
+    #[schemars(range(min = 1))]
+    pub limit: u64,
+    /// How many matches, or files, to skip
+    #[serde(default)]
+    pub offset: u64,
+    /// Count all matches; false stops once the page is full
+    #[serde(default = "yes")]
+    pub total: bool,
+    /// Let a match span lines
+    #[serde(default)]
+    pub multiline: bool,
+    /// Search hidden files too
+    #[serde(default)]
+    pub hidden: bool,
+    /// Search files that .gitignore leaves out too
+    #[serde(default)]
+    pub no_ignore: bool,
+}
+
+/// What `Grep` returns.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, JsonSchema, PartialEq)]
+#[serde(rename_all = "snake_case")]
+pub enum OutputMode {
+    /// The lines that match.
+    #[default]
+    Content,
+    /// The files that have a match.
+    FilesWithMatches,
+    /// How many lines match in each file.
+    Count,
+}
+
+fn here() -> String {
+    ".".to_owned()
+}
+
+fn hundred() -> u64 {
+    100
+}
+
+fn yes() -> bool {
+    true
+}
+
+impl Tool for Grep {
+    const NAME: &'static str = "Grep";
+    const DESCRIPTION: &'static str = "Search file contents using regex. Returns matches sorted by file modification time (newest first).";
+    type Params = GrepParams;
+
+    fn run(&self, cx: &Context<'_>, params: GrepParams) -> Result<Answer, ToolError> {
+        let start = Instant::now();
+        let time_limit = time_limit(cx);
+        let stop = Stop {
+            deadline: start + time_limit,
+            is_over: Arc::default(),
+        };
+        let engine = compile(cx, &params, stop.deadline)?;
+        let found = find(cx, &params, engine, &stop)?;
+        let page = found.page(cx, &params, &stop);
+        page.answer(cx, &params, start.elapsed(), time_limit)
+    }
+}
+
+/// Returns how long a search may take.
+pub(crate) fn time_limit(cx: &Context<'_>) -> Duration {
+    let milliseconds = cx.settings().number("search_timeout_ms");
+    // Without a limit a day is as good as none.
+    Duration::from_millis(milliseconds.map_or(86_400_000, |n| n as u64))
+}
+
+fn compile(cx: &Context<'_>, params: &GrepParams, deadline: Instant) -> Result<Engine, ToolError> {
+    let reading = Reading {
+        case_sensitive: params.case_sensitive,
+        multiline: params.multiline,
+    };
+    Engine::new(&params.pattern, reading, deadline).map_err(|details| {
+        let spans_lines =
+            !params.multiline && (params.pattern.contains("\\n") || params.pattern.contains('\n'));
+        let hint = if spans_lines {
+            Message::TryMultiline
+        } else {
+            Message::TryEscaping
+        };
+        let message = Message::BadPattern.say(cx.lang(), &[("details", &details)]);
+        ToolError::new(Code::InvalidParam, message).hint(hint.say(cx.lang(), &[]))
+    })
+}
+
+/// Reads a glob parameter.
+pub(crate) fn globs(
+    cx: &Context<'_>,
+    name: &str,
+    glob: &str,
+    anchor: Anchor,
+) -> Result<Globs, ToolError> {
+    Globs::new(glob, anchor).map_err(|details| {
+        let message = Message::BadGlob.say(cx.lang(), &[("name", name), ("details", &details)]);
+        let hint = Message::TryGlob.say(cx.lang(), &[("example", "'src/**/*.{ts,tsx}'")]);
+        ToolError::new(Code::InvalidParam, message).hint(hint)
+    })
+}
+
+/// What was searched and what was found.
+struct Outcome {
+    search: Arc<Search>,
+    scanned: Scanned,
+    /// What the path of the call stands for.
+    path_resolved: String,
+    /// Whether the path named one file.
+    is_file: bool,
+}
+
+fn find(
+    cx: &Context<'_>,
+    params: &GrepParams,
+    engine: Engine,
+    stop: &Stop,
+) -> Result<Outcome, ToolError> {
+    let include = params
+        .include
+        .as_deref()
+        .map(|glob| globs(cx, "include", glob, Anchor::Anywhere))
+        .transpose()?;
+    let root = target::root(cx)?;
+    let target = target::find(cx, &root, &params.path, Message::NoSearchRoot)?;
+    let files = match target {
+        Target::Inside(place) => match place.kind {
+            Kind::Directory => below(cx, &root, &place, params, include, stop),
+            Kind::File => {
+                Files::one(&place).map_err(|error| target::trouble(cx, &params.path, &error))?
+            }
+            Kind::Other => {
+                let message =
+                    Message::BadSearchRoot.say(cx.lang(), &[("path", &quoted(&params.path))]);
+                return Err(ToolError::new(Code::InvalidParam, message)
+                    .hint(Message::TryOtherPath.say(cx.lang(), &[]))
+                    .path_resolved(place.shown()));
+            }
+        },
+        Target::Spill(entry, file) => Files {
+            found: vec![Found::named(entry.path.as_bytes().into(), entry.bytes)],
+            source: Source::Held(file),
+            path_resolved: entry.path,
+            unreadable: 0,
+            is_complete: true,
+            is_file: true,
+        },
+    };
+    let search = Arc::new(Search {
+        source: files.source,
+        files: files.found,
+        engine,
+        multiline: params.multiline,
+        first_only: params.output_mode == OutputMode::FilesWithMatches,
+    });
+    let goal = Goal {
+        wanted: params
+            .offset
+            .saturating_add(most(&cx.policy().limits, params)),
+        total: params.total,
+    };
+    let mut scanned = match files.is_complete {
+        true => scan(&search, goal, stop),
+        // Without all the files nobody knows which are the newest.
+        false => Scanned {
+            timed_out: true,
+            ..Scanned::default()
+        },
+    };
+    scanned.unreadable += files.unreadable;
+    Ok(Outcome {
+        search,
+        scanned,
+        path_resolved: files.path_resolved,
+        is_file: files.is_file,
+    })
+}
+
+/// Returns how many matches or files the page can hold.
+fn most(limits: &Limits, params: &GrepParams) -> u64 {
+    match (params.output_mode, limits.max_lines()) {
+        (OutputMode::Content, Some(lines)) => params.limit.min(lines as u64),
+        _ => params.limit,
+    }
+}
+
+/// The files of a search.
+struct Files {
+    found: Vec<Found>,
+    source: Source,
+    path_resolved: String,
+    unreadable: u64,
+    is_complete: bool,
+    is_file: bool,
+}
+
+impl Files {
+    fn one(place: &Place) -> std::io::Result<Files> {
+        let path = place.path.as_os_str().as_encoded_bytes();
+        Ok(Files {
+            found: vec![Found::named(path.into(), place.bytes)],
+            source: Source::Held(place.open()?),
+            path_resolved: place.shown(),
+            unreadable: 0,
+            is_complete: true,
+            is_file: true,
+        })
+    }
+}
+
+/// Finds the files below a directory, the newest first.
+fn below(
+    cx: &Context<'_>,
+    root: &Arc<Root>,
+    place: &Place,
+    params: &GrepParams,
+    include: Option<Globs>,
+    stop: &Stop,
+) -> Files {
+    let filter =
+        include.map(|globs| -> Filter { Box::new(move |path: &[u8]| globs.chooses(path)) });
+    let walk = Walk {
+        hidden: params.hidden,
+        rules: !params.no_ignore,
+        filter,
+        ..Walk::new(cx, root, place)
+    };
+    let mut walked = walk::walk(walk, stop.deadline);
+    walked.newest_first();
+    Files {
+        found: walked.files,
+        source: Source::Tree(Arc::clone(root)),
+        path_resolved: place.shown(),
+        unreadable: walked.unreadable,
+        is_complete: walked.is_complete,
+        is_file: false,
+    }
+}
+
+impl Outcome {
+    /// Reads what the page shows.
+    fn page(self, cx: &Context<'_>, params: &GrepParams, stop: &Stop) -> page::Page {
+        let limits = page::limits(cx);
+        let (hits, skip) = self.hits_from(params);
+        let lines: Vec<Line> = match params.output_mode {
+            OutputMode::Content if !hits.is_empty() => {
+                let (before, after) = neighbours(cx, params);
+                let wanted = Wanted {
+                    skip,
+                    matches: most(&limits, params),
+                    before,
+                    after,
+                    line_chars: limits
+                        .max_line_chars()
+                        .unwrap_or_else(|| limits.reach_bytes()),
+                    bytes: limits.reach_bytes().saturating_add(1),
+                };
+                collect(&self.search, hits, wanted, stop)
+            }
+            _ => Vec::new(),
+        };
+        let hits = hits.to_vec();
+        page::Page {
+            hits,
+            lines,
+            limits,
+            search: self.search,
+            scanned: self.scanned,
+            path_resolved: self.path_resolved,
+            is_file: self.is_file,
+        }
+    }
+
+    /// Returns the files that the page starts with, and how many matches of the first come before it.
+    fn hits_from(&self, params: &GrepParams) -> (&[Hit], u64) {
+        let hits = &self.scanned.hits;
+        if params.output_mode != OutputMode::Content {
+            let offset = usize::try_from(params.offset)
+                .unwrap_or(usize::MAX)
+                .min(hits.len());
+            return (&hits[offset..], 0);
+        }
+        let mut before = 0;
+        for (at, hit) in hits.iter().enumerate() {
+            if before + hit.lines > params.offset {
+                return (&hits[at..], params.offset - before);
+            }
+            before += hit.lines;
+        }
+        (&[], 0)
+    }
+}
+
+/// Returns how many lines are shown before and after a match.
+fn neighbours(cx: &Context<'_>, params: &GrepParams) -> (usize, usize) {
+    let both = params
+        .context
+        .or_else(|| cx.settings().number("show_context"))
+        .unwrap_or(0);
+    (params.before.unwrap_or(both), params.after.unwrap_or(both))
+}

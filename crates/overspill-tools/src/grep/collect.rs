@@ -1,0 +1,277 @@
+//! Reads the lines of a page from the files that hold it, with their neighbours.
+
+use std::io;
+use std::sync::{Arc, mpsc};
+use std::time::{Duration, Instant};
+
+use grep_searcher::{Searcher, Sink, SinkContext, SinkMatch};
+use overspill::{Cut, Lang, Limits, Strategy, cut, decode};
+
+use super::engine::Engine;
+use super::input::{Input, Stop};
+use super::scan::{Hit, Search, match_start, searcher};
+use crate::threads;
+
+/// How long collecting may take where the search itself has used up the time.
+const AFTERWARDS: Duration = Duration::from_millis(50);
+
+/// What is shown before a match that lies beyond the start of a long line.
+const BEFORE_CHARS: usize = 200;
+
+/// Which lines are wanted.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) struct Wanted {
+    /// How many matches of the first file are on an earlier page.
+    pub(super) skip: u64,
+    /// How many matches there are on this one.
+    pub(super) matches: u64,
+    pub(super) before: usize,
+    pub(super) after: usize,
+    /// The most chars that are kept of a line.
+    pub(super) line_chars: usize,
+    /// The most bytes of all lines together; more cannot be shown.
+    pub(super) bytes: usize,
+}
+
+/// A line of the page.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(super) struct Line {
+    /// Which of the files.
+    pub(super) file: usize,
+    /// Its number, from 1.
+    pub(super) number: u64,
+    pub(super) is_match: bool,
+    pub(super) text: String,
+    /// Whether the text is not all of it.
+    pub(super) is_cut: bool,
+}
+
+/// Collects the lines of a page; fewer where the time is over.
+pub(super) fn collect(
+    search: &Arc<Search>,
+    hits: &[Hit],
+    wanted: Wanted,
+    stop: &Stop,
+) -> Vec<Line> {
+    let deadline = stop.deadline.max(Instant::now() + AFTERWARDS);
+    let stop = Stop {
+        deadline,
+        is_over: Arc::default(),
+    };
+    let (sender, receiver) = mpsc::channel();
+    threads::spawn(1, || {
+        let (search, hits, stop, sender) = (
+            Arc::clone(search),
+            hits.to_vec(),
+            stop.clone(),
+            sender.clone(),
+        );
+        move || collect_all(&search, &hits, wanted, stop, &sender)
+    });
+    drop(sender);
+    let mut lines = Vec::new();
+    while let Ok(more) = receiver.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+        lines.extend(more);
+    }
+    lines
+}
+
+fn collect_all(
+    search: &Search,
+    hits: &[Hit],
+    wanted: Wanted,
+    stop: Stop,
+    sender: &mpsc::Sender<Vec<Line>>,
+) {
+    let searcher = searcher(search)
+        .line_number(true)
+        .before_context(wanted.before)
+        .after_context(wanted.after)
+        .build();
+    let mut input = Input::new(searcher, stop);
+    let (mut skip, mut left, mut room) = (wanted.skip, wanted.matches, wanted.bytes);
+    for hit in hits {
+        let mut lines = Lines {
+            search,
+            wanted,
+            file: hit.file,
+            skip,
+            left,
+            room,
+            near: Vec::new(),
+            lines: Vec::new(),
+        };
+        let file = &search.files[hit.file];
+        let opened = search.source.open(&file.path);
+        // What went away since it was counted is missing from the page, and that is the truth by now.
+        let _ = opened.and_then(|open| match &search.engine {
+            Engine::Linear(matcher) => input.search(open, file.bytes, matcher, &mut lines),
+            Engine::Backtracking(matcher) => input.search(open, file.bytes, matcher, &mut lines),
+        });
+        (skip, left, room) = (0, lines.left, lines.room);
+        if sender.send(lines.lines).is_err() || left == 0 || room == 0 {
+            return;
+        }
+    }
+}
+
+/// Takes the wanted lines of one file.
+struct Lines<'s> {
+    search: &'s Search,
+    wanted: Wanted,
+    file: usize,
+    skip: u64,
+    left: u64,
+    room: usize,
+    /// Neighbours that may turn out to stand before a wanted match.
+    near: Vec<Line>,
+    lines: Vec<Line>,
+}
+
+impl Lines<'_> {
+    fn line(&self, number: u64, bytes: &[u8], is_match: bool) -> Line {
+        let bytes = bytes
+            .strip_suffix(b"\n")
+            .map_or(bytes, |line| line.strip_suffix(b"\r").unwrap_or(line));
+        let at = if is_match && bytes.len() > self.wanted.line_chars {
+            match_start(&self.search.engine, bytes)
+        } else {
+            0
+        };
+        let (text, is_cut) = shortened(bytes, at, self.wanted.line_chars);
+        Line {
+            file: self.file,
+            number,
+            is_match,
+            text,
+            is_cut,
+        }
+    }
+
+    fn push(&mut self, line: Line) {
+        self.room = self.room.saturating_sub(line.text.len() + 1);
+        self.lines.push(line);
+    }
+
+    /// Takes a line that matches; tells whether more are wanted.
+    fn take(&mut self, number: u64, bytes: &[u8]) -> bool {
+        if self.skip > 0 {
+            self.skip -= 1;
+            self.near.clear();
+            return true;
+        }
+        if self.left == 0 || self.room == 0 {
+            return false;
+        }
+        let first = number.saturating_sub(self.wanted.before as u64);
+        for line in std::mem::take(&mut self.near) {
+            if line.number >= first {
+                self.push(line);
+            }
+        }
+        self.left -= 1;
+        let line = self.line(number, bytes, true);
+        self.push(line);
+        true
+    }
+}
+
+impl Sink for &mut Lines<'_> {
+    type Error = io::Error;
+
+    fn matched(&mut self, _: &Searcher, found: &SinkMatch<'_>) -> io::Result<bool> {
+        let first = found.line_number().unwrap_or(1);
+        for (number, line) in (first..).zip(found.lines()) {
+            if !self.take(number, line) {
+                return Ok(false);
+            }
+        }
+        // Without neighbours after it the last match is the last line.
+        Ok(self.left > 0 || self.wanted.after > 0)
+    }
+
+    fn context(&mut self, _: &Searcher, near: &SinkContext<'_>) -> io::Result<bool> {
+        let number = near.line_number().unwrap_or(1);
+        let last = self
+            .lines
+            .iter()
+            .rev()
+            .find(|line| line.is_match)
+            .map(|line| line.number);
+        let line = self.line(number, near.bytes(), false);
+        if last.is_some_and(|last| number <= last + self.wanted.after as u64) {
+            self.push(line);
+        } else if self.left > 0 {
+            self.near.push(line);
+        } else {
+            return Ok(false);
+        }
+        Ok(true)
+    }
+}
+
+/// Returns a line of at most `max` chars, and whether that is not all of it. It keeps its start, unless the match lies
+/// beyond: then the neighbourhood of the match.
+fn shortened(line: &[u8], at: usize, max: usize) -> (String, bool) {
+    // No char takes more than four bytes, so this is more than can be kept.
+    let most = max.saturating_mul(4).saturating_add(4);
+    let is_near = at < max.saturating_sub(BEFORE_CHARS) || at < max / 2;
+    let from = if is_near {
+        0
+    } else {
+        at.saturating_sub(BEFORE_CHARS.min(max / 4))
+    };
+    let part = &line[from..line.len().min(from.saturating_add(most))];
+    let (skipped, part) = match from {
+        0 => (0, part),
+        // The cut may have split a character.
+        _ => {
+            let broken = part
+                .iter()
+                .take(3)
+                .take_while(|&&byte| byte & 0xC0 == 0x80)
+                .count();
+            (from, &part[broken..])
+        }
+    };
+    let mut text = decode(part).into_owned();
+    if skipped > 0 {
+        text.insert_str(0, "...");
+    }
+    let is_tail_gone = from + most < line.len();
+    if is_tail_gone {
+        // Longer than can be kept, so that the cut below ends it in dots.
+        text.push_str("....");
+    }
+    match cut(&text, &Limits::none().line_chars(max), Strategy::Head) {
+        Cut::Whole(_) => (text, skipped > 0),
+        Cut::Part(preview) => (preview.text(Lang::En).into_owned(), true),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_line_keeps_its_match() {
+        assert_eq!(shortened(b"short", 3, 10), ("short".to_owned(), false));
+        assert_eq!(
+            shortened(b"0123456789abc", 0, 10),
+            ("0123456...".to_owned(), true)
+        );
+        let line = format!("{}needle{}", "x".repeat(5000), "y".repeat(5000));
+        let (text, is_cut) = shortened(line.as_bytes(), 5000, 2000);
+        assert_eq!((text.chars().count(), is_cut), (2000, true));
+        assert!(
+            text.starts_with("...xxx") && text.contains("needle") && text.ends_with("yyy..."),
+            "{text}"
+        );
+        let line = "é".repeat(5000) + "needle";
+        let (text, _) = shortened(line.as_bytes(), 10_000, 2000);
+        assert!(
+            text.starts_with("...é") && text.ends_with("éneedle"),
+            "{text}"
+        );
+    }
+}

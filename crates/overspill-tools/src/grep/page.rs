@@ -1,0 +1,458 @@
+//! Makes the answer of a search: the page within the content limits, and what the model is told about it.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use overspill::notice::Message;
+use overspill::{Answer, Code, Context, Cut, Lang, Limits, Strategy, ToolError, cut};
+use serde_json::{Map, Value, json};
+
+use super::collect::Line;
+use super::engine::Engine;
+use super::scan::{Hit, Scanned, Search};
+use super::{GrepParams, OutputMode};
+use crate::sandbox::shown;
+use crate::target::quoted;
+
+/// What of a line is left at least, however long the path before it is.
+const LEAST_CHARS: usize = 20;
+
+/// A page of a search.
+pub(super) struct Page {
+    /// The files that match, from the first of the page on.
+    pub(super) hits: Vec<Hit>,
+    /// The lines of the page, in content mode.
+    pub(super) lines: Vec<Line>,
+    pub(super) limits: Limits,
+    pub(super) search: Arc<Search>,
+    pub(super) scanned: Scanned,
+    pub(super) path_resolved: String,
+    pub(super) is_file: bool,
+}
+
+/// Returns the content limits. The guard is one of them: what a page leaves out is reached by the next.
+pub(super) fn limits(cx: &Context<'_>) -> Limits {
+    let limits = cx.policy().limits;
+    match cx.settings().max_result_chars() {
+        Some(max) => limits.chars(limits.max_chars().map_or(max, |chars| chars.min(max))),
+        None => limits,
+    }
+}
+
+/// What a page shows.
+struct Body {
+    /// What follows the first lines of the text.
+    text: String,
+    /// The members of `data` that depend on the mode.
+    data: Map<String, Value>,
+    /// How many matches, or files, are shown.
+    shown: u64,
+    /// How many lines are shorter than in the file.
+    shortened: u64,
+}
+
+impl Page {
+    pub(super) fn answer(
+        &self,
+        cx: &Context<'_>,
+        params: &GrepParams,
+        took: Duration,
+        time_limit: Duration,
+    ) -> Result<Answer, ToolError> {
+        let lang = cx.lang();
+        if self.scanned.hits.is_empty() && self.scanned.timed_out {
+            let t = time_limit.as_millis().to_string();
+            let message = Message::SearchTimeout.say(lang, &[("t", &t)]);
+            return Err(ToolError::new(Code::Timeout, message)
+                .hint(Message::TryNarrower.say(lang, &[]))
+                .path_resolved(self.path_resolved.as_str()));
+        }
+        let body = match params.output_mode {
+            OutputMode::Content => self.content(),
+            _ => self.files(params),
+        };
+        let head = Head {
+            page: self,
+            params,
+            body: &body,
+            lang,
+            took,
+            time_limit,
+        };
+        let mut text = head.text();
+        if !body.text.is_empty() {
+            text = format!("{text}\n\n{}", body.text);
+        }
+        let is_partial = head.is_truncated() || head.is_incomplete();
+        let data = head.data();
+        let fits = self.is_listing_bounded(&text, params);
+        let answer = Answer::new(data, text)
+            .stat("time_ms", took.as_millis() as u64)
+            .stat("matched_files", self.scanned.hits.len())
+            .stat("matched_lines", head.total_lines())
+            .stat("searched_files", self.scanned.searched)
+            .context("path_resolved", self.path_resolved.as_str())
+            .context("pattern", quoted(&params.pattern))
+            .context("sorted_by", "mtime_desc");
+        let answer = if is_partial { answer.partial() } else { answer };
+        Ok(if fits { answer.paged() } else { answer })
+    }
+
+    /// Tells whether a list of files is small enough to be passed on whole. It is not cut by the content limits, but one of
+    /// any length would be an unbounded answer: beyond the most that content may have it is bounded like any other output.
+    fn is_listing_bounded(&self, text: &str, params: &GrepParams) -> bool {
+        params.output_mode == OutputMode::Content || text.len() <= self.limits.reach_bytes()
+    }
+
+    fn path(&self, file: usize) -> String {
+        shown(&self.search.files[file].path)
+    }
+
+    /// Shows the lines that match, as many as the limits allow.
+    fn content(&self) -> Body {
+        let mut lines: Vec<Shown> = Vec::new();
+        for line in &self.lines {
+            let path = self.path(line.file);
+            if let Some(last) = lines.last() {
+                let follows = last.path == path && last.number + 1 == line.number;
+                if self.has_neighbours() && !follows {
+                    lines.push(Shown::gap());
+                }
+            }
+            lines.push(Shown::new(path, line, &self.limits));
+        }
+        let all: Vec<&str> = lines.iter().map(|line| line.text.as_str()).collect();
+        let all = all.join("\n");
+        let (text, kept) = match cut(&all, &self.limits, Strategy::Head) {
+            Cut::Whole(_) => (all, lines.len()),
+            Cut::Part(preview) => {
+                let kept = usize::try_from(preview.kept().lines).unwrap_or(usize::MAX);
+                (preview.text(Lang::En).into_owned(), kept.min(lines.len()))
+            }
+        };
+        lines.truncate(kept);
+        let text = match lines.last() {
+            Some(last) if last.is_gap() => text.strip_suffix("\n--").unwrap_or(&text).to_owned(),
+            _ => text,
+        };
+        if let (Some(last), Some(shown)) = (lines.last_mut(), text.rsplit('\n').next()) {
+            last.settle(shown);
+        }
+        self.content_body(text, &lines)
+    }
+
+    fn content_body(&self, text: String, lines: &[Shown]) -> Body {
+        let matches: Vec<&Shown> = lines.iter().filter(|line| line.is_match).collect();
+        let mut names: Vec<&str> = Vec::new();
+        let mut seen = HashSet::new();
+        for line in &matches {
+            if seen.insert(line.path.as_str()) {
+                names.push(&line.path);
+            }
+        }
+        let as_json =
+            |line: &&Shown| json!({ "file": line.path, "line": line.number, "text": line.content });
+        let data = [
+            (
+                "matches",
+                matches.iter().map(as_json).collect::<Vec<Value>>().into(),
+            ),
+            ("num_files", names.len().into()),
+            ("filenames", names.into()),
+            (
+                "num_lines",
+                lines.iter().filter(|line| !line.is_gap()).count().into(),
+            ),
+        ];
+        Body {
+            text,
+            data: data
+                .map(|(key, value): (&str, Value)| (key.to_owned(), value))
+                .into_iter()
+                .collect(),
+            shown: matches.len() as u64,
+            shortened: lines.iter().filter(|line| line.is_cut).count() as u64,
+        }
+    }
+
+    fn has_neighbours(&self) -> bool {
+        self.lines.iter().any(|line| !line.is_match)
+    }
+
+    /// Shows the files that match, in count mode with how often.
+    fn files(&self, params: &GrepParams) -> Body {
+        let limit = usize::try_from(params.limit).unwrap_or(usize::MAX);
+        let hits = &self.hits[..self.hits.len().min(limit)];
+        let names: Vec<String> = hits.iter().map(|hit| self.path(hit.file)).collect();
+        let mut data = Map::new();
+        data.insert("matches".to_owned(), json!([]));
+        data.insert("num_files".to_owned(), names.len().into());
+        let text = if params.output_mode == OutputMode::Count {
+            let pairs = || names.iter().zip(hits);
+            let counts: Vec<Value> = pairs()
+                .map(|(file, hit)| json!({ "file": file, "count": hit.lines }))
+                .collect();
+            data.insert("counts".to_owned(), counts.into());
+            pairs()
+                .map(|(file, hit)| format!("{file}: {}", hit.lines))
+                .collect::<Vec<_>>()
+                .join("\n")
+        } else {
+            names.join("\n")
+        };
+        data.insert("filenames".to_owned(), names.into());
+        Body {
+            text,
+            data,
+            shown: hits.len() as u64,
+            shortened: 0,
+        }
+    }
+}
+
+/// A line as it is shown.
+#[derive(Debug)]
+struct Shown {
+    path: String,
+    number: u64,
+    /// The line of the file, without what stands before it.
+    content: String,
+    text: String,
+    is_match: bool,
+    is_cut: bool,
+}
+
+impl Shown {
+    fn new(path: String, line: &Line, limits: &Limits) -> Shown {
+        let before = match line.is_match {
+            true => format!("{path}:{}: ", line.number),
+            false => format!("{path}-{}- ", line.number),
+        };
+        let mut content = line.text.clone();
+        let mut is_cut = line.is_cut;
+        if let Some(max) = limits.max_line_chars() {
+            let room = max.saturating_sub(before.chars().count()).max(LEAST_CHARS);
+            if let Cut::Part(part) =
+                cut(&line.text, &Limits::none().line_chars(room), Strategy::Head)
+            {
+                (content, is_cut) = (part.text(Lang::En).into_owned(), true);
+            }
+        }
+        let text = format!("{before}{content}");
+        Shown {
+            path,
+            number: line.number,
+            content,
+            text,
+            is_match: line.is_match,
+            is_cut,
+        }
+    }
+
+    /// Returns what stands between lines that do not follow each other.
+    fn gap() -> Shown {
+        Shown {
+            path: String::new(),
+            number: 0,
+            content: String::new(),
+            text: "--".to_owned(),
+            is_match: false,
+            is_cut: false,
+        }
+    }
+
+    fn is_gap(&self) -> bool {
+        self.path.is_empty()
+    }
+
+    /// Takes over how much of the line is shown in the end.
+    fn settle(&mut self, shown: &str) {
+        if shown != self.text && !self.is_gap() {
+            let before = self.text.len() - self.content.len();
+            self.content = shown.get(before..).unwrap_or("").to_owned();
+            self.is_cut = true;
+        }
+    }
+}
+
+/// What is said before the lines of a page, and beside them in `data`.
+struct Head<'a> {
+    page: &'a Page,
+    params: &'a GrepParams,
+    body: &'a Body,
+    lang: Lang,
+    took: Duration,
+    time_limit: Duration,
+}
+
+impl Head<'_> {
+    fn total_lines(&self) -> u64 {
+        self.page.scanned.hits.iter().map(|hit| hit.lines).sum()
+    }
+
+    /// Returns how many matches, or files, there are, as far as that is known.
+    fn total(&self) -> u64 {
+        match self.params.output_mode {
+            OutputMode::Content => self.total_lines(),
+            _ => self.page.scanned.hits.len() as u64,
+        }
+    }
+
+    fn next_offset(&self) -> u64 {
+        self.params.offset.saturating_add(self.body.shown)
+    }
+
+    fn has_more(&self) -> bool {
+        self.next_offset() < self.total()
+    }
+
+    fn is_truncated(&self) -> bool {
+        self.has_more() || self.body.shortened > 0
+    }
+
+    /// Tells whether something was not searched that should have been.
+    fn is_incomplete(&self) -> bool {
+        let scanned = &self.page.scanned;
+        scanned.timed_out || scanned.unreadable > 0 || self.is_fallback()
+    }
+
+    fn is_fallback(&self) -> bool {
+        matches!(self.page.search.engine, Engine::Backtracking(_))
+    }
+
+    fn text(&self) -> String {
+        let values = [
+            ("n", &*self.total_lines().to_string()),
+            ("m", &*self.page.scanned.hits.len().to_string()),
+            ("pattern", &*quoted(&self.params.pattern)),
+            ("path", &*quoted(&self.params.path)),
+            ("t", &*self.took.as_millis().to_string()),
+        ];
+        let found = match self.params.output_mode {
+            _ if self.total() == 0 => Message::GrepNone,
+            OutputMode::FilesWithMatches => Message::GrepFiles,
+            _ => Message::GrepFound,
+        };
+        let head = [
+            found.say(self.lang, &values),
+            Message::SortedTook.say(self.lang, &values),
+        ];
+        head.into_iter()
+            .chain(self.remarks())
+            .collect::<Vec<_>>()
+            .join("\n")
+    }
+
+    fn remarks(&self) -> Vec<String> {
+        let scanned = &self.page.scanned;
+        let mut remarks = self.place();
+        let mut say = |applies: bool, message: Message, values: &[(&str, &str)]| {
+            if applies {
+                remarks.push(message.say(self.lang, values));
+            }
+        };
+        let shortened = self.body.shortened.to_string();
+        let max = self
+            .page
+            .limits
+            .max_line_chars()
+            .unwrap_or_default()
+            .to_string();
+        say(
+            self.body.shortened > 0,
+            Message::LinesShortened,
+            &[("n", &shortened), ("max", &max)],
+        );
+        let t = self.time_limit.as_millis().to_string();
+        say(scanned.timed_out, Message::TimeLimit, &[("t", &t)]);
+        say(
+            !scanned.is_exact && !scanned.timed_out,
+            Message::AtLeast,
+            &[],
+        );
+        say(self.is_fallback(), Message::Fallback, &[]);
+        let given_up = self.page.search.engine.given_up();
+        say(
+            given_up > 0,
+            Message::StepLimit,
+            &[("n", &given_up.to_string())],
+        );
+        say(
+            scanned.unreadable > 0,
+            Message::Unreadable,
+            &[("n", &scanned.unreadable.to_string())],
+        );
+        let is_binary = self.page.is_file && scanned.binary > 0;
+        say(
+            is_binary,
+            Message::BinarySkipped,
+            &[("path", &quoted(&self.params.path))],
+        );
+        remarks
+    }
+
+    /// Says which part of all there is the page shows.
+    fn place(&self) -> Vec<String> {
+        let (offset, shown) = (self.params.offset, self.body.shown);
+        let unit = match self.params.output_mode {
+            OutputMode::Content => Message::Matches,
+            _ => Message::Files,
+        };
+        let values = [
+            ("unit", &*unit.say(self.lang, &[])),
+            ("n", &*shown.to_string()),
+            (
+                "from",
+                &*offset.saturating_add(u64::from(shown > 0)).to_string(),
+            ),
+            ("to", &*self.next_offset().to_string()),
+            ("next", &*self.next_offset().to_string()),
+        ];
+        let message = match (self.has_more(), offset, shown) {
+            (true, 0, _) => Message::GrepFirst,
+            (true, _, _) => Message::GrepPart,
+            (false, 0, _) => return Vec::new(),
+            (false, _, 0) => Message::GrepPast,
+            (false, _, _) => Message::GrepLast,
+        };
+        let mut place = vec![message.say(self.lang, &values)];
+        if self.has_more() {
+            place.push(Message::NextOffset.say(self.lang, &values));
+        }
+        place
+    }
+
+    fn data(&self) -> Map<String, Value> {
+        let scanned = &self.page.scanned;
+        let mut data = self.body.data.clone();
+        let mut put = |key: &str, value: Value| drop(data.insert(key.to_owned(), value));
+        let mode = match self.params.output_mode {
+            OutputMode::Content => "content",
+            OutputMode::FilesWithMatches => "files_with_matches",
+            OutputMode::Count => "count",
+        };
+        put("truncated", self.is_truncated().into());
+        put("mode", mode.into());
+        if self.params.output_mode == OutputMode::Content {
+            put("total_lines_before_truncation", self.total_lines().into());
+        }
+        if !scanned.is_exact {
+            put("total_is_lower_bound", true.into());
+        }
+        if self.is_truncated() {
+            put("hint", Message::GrepHint.say(self.lang, &[]).into());
+        }
+        if self.has_more() {
+            put("next_offset", self.next_offset().into());
+        }
+        if self.is_fallback() {
+            put("fallback_used", true.into());
+            put("fallback_reason", "rg_failed".into());
+        }
+        if scanned.timed_out {
+            put("aborted_reason", "timeout".into());
+        }
+        data
+    }
+}

@@ -1,0 +1,304 @@
+//! Finds out which files match, and how often, newest first.
+//!
+//! Workers take files in order, in small runs first, and report how often each matches. As soon as the runs that are
+//! complete from the first on hold the page that was asked for, the page is known; what comes after is only counted.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, mpsc};
+use std::time::{Duration, Instant};
+
+use grep_matcher::Matcher;
+use grep_searcher::{Searcher, SearcherBuilder, Sink, SinkMatch};
+
+use super::engine::Engine;
+use super::input::{Input, Searched, Stop};
+use crate::sandbox::{Root, reopen};
+use crate::threads;
+use crate::walk::Found;
+
+/// How long the total is counted once the page is known.
+const COUNTING: Duration = Duration::from_millis(500);
+
+/// The most memory that one line may take; a file with a longer one is not searched to its end.
+pub(super) const LINE_BYTES: usize = 256 << 20;
+
+/// The most files that are taken at once.
+const MOST_FILES: usize = 256;
+
+/// What is searched, and for what.
+#[derive(Debug)]
+pub(super) struct Search {
+    pub(super) source: Source,
+    pub(super) files: Vec<Found>,
+    pub(super) engine: Engine,
+    pub(super) multiline: bool,
+    /// Whether one match decides about a file.
+    pub(super) first_only: bool,
+}
+
+/// Where the files are opened.
+#[derive(Debug)]
+pub(super) enum Source {
+    /// Below a root, by their paths.
+    Tree(Arc<Root>),
+    /// One file, which is open.
+    Held(File),
+}
+
+impl Source {
+    pub(super) fn open(&self, path: &[u8]) -> io::Result<File> {
+        match self {
+            Source::Tree(root) => root.open_seen(path),
+            Source::Held(file) => reopen(file),
+        }
+    }
+}
+
+/// How far a scan goes.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) struct Goal {
+    /// How many matches, or files where one match decides, the page needs.
+    pub(super) wanted: u64,
+    /// Whether it counts on for the total.
+    pub(super) total: bool,
+}
+
+/// A file that matches.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) struct Hit {
+    /// Which of the files.
+    pub(super) file: usize,
+    /// In how many lines.
+    pub(super) lines: u64,
+}
+
+/// What a scan found.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub(super) struct Scanned {
+    /// The files that match, in order.
+    pub(super) hits: Vec<Hit>,
+    pub(super) searched: u64,
+    pub(super) binary: u64,
+    /// Files that could not be read, or not to their end.
+    pub(super) unreadable: u64,
+    /// Whether every file was searched.
+    pub(super) is_exact: bool,
+    /// Whether the time was over before the page was known.
+    pub(super) timed_out: bool,
+}
+
+/// Scans until the page is known, then on for the total if that is wanted.
+pub(super) fn scan(search: &Arc<Search>, goal: Goal, stop: &Stop) -> Scanned {
+    let next = Arc::new(AtomicUsize::new(0));
+    let (sender, receiver) = mpsc::channel();
+    threads::spawn(threads::count().min(search.files.len()).max(1), || {
+        let worker = Worker {
+            search: Arc::clone(search),
+            stop: stop.clone(),
+            next: Arc::clone(&next),
+        };
+        let sender = sender.clone();
+        move || worker.work(&sender)
+    });
+    drop(sender);
+    let mut merge = Merge::default();
+    let (mut deadline, mut is_known) = (stop.deadline, false);
+    let is_through = loop {
+        match receiver.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+            Ok(run) => merge.take(run, search.first_only),
+            Err(mpsc::RecvTimeoutError::Timeout) => break false,
+            Err(mpsc::RecvTimeoutError::Disconnected) => break true,
+        }
+        if !is_known && merge.units > goal.wanted {
+            is_known = true;
+            if !goal.total {
+                break false;
+            }
+            deadline = deadline.min(Instant::now() + COUNTING);
+        }
+    };
+    stop.is_over.store(true, Ordering::Relaxed);
+    let is_exact = merge.end == search.files.len();
+    assert!(
+        !is_through || is_exact || stop.deadline <= Instant::now(),
+        "a worker of the search died"
+    );
+    Scanned {
+        is_exact,
+        timed_out: !is_exact && !is_known,
+        ..merge.finish()
+    }
+}
+
+/// What a worker found in a run of files.
+#[derive(Debug, Default)]
+struct Run {
+    start: usize,
+    end: usize,
+    scanned: Scanned,
+}
+
+/// Puts runs together in order.
+#[derive(Debug, Default)]
+struct Merge {
+    waiting: BTreeMap<usize, Run>,
+    /// Up to where the runs are complete from the first on.
+    end: usize,
+    /// How many matches, or files, those hold.
+    units: u64,
+    merged: Scanned,
+}
+
+impl Merge {
+    fn take(&mut self, run: Run, first_only: bool) {
+        self.waiting.insert(run.start, run);
+        while let Some(run) = self.waiting.remove(&self.end) {
+            self.end = run.end;
+            let lines: u64 = run.scanned.hits.iter().map(|hit| hit.lines).sum();
+            self.units += if first_only {
+                run.scanned.hits.len() as u64
+            } else {
+                lines
+            };
+            self.add(run.scanned);
+        }
+    }
+
+    fn add(&mut self, scanned: Scanned) {
+        self.merged.hits.extend(scanned.hits);
+        self.merged.searched += scanned.searched;
+        self.merged.binary += scanned.binary;
+        self.merged.unreadable += scanned.unreadable;
+    }
+
+    /// Returns all there is, what came after a gap included.
+    fn finish(mut self) -> Scanned {
+        for run in std::mem::take(&mut self.waiting).into_values() {
+            self.add(run.scanned);
+        }
+        self.merged
+    }
+}
+
+struct Worker {
+    search: Arc<Search>,
+    stop: Stop,
+    next: Arc<AtomicUsize>,
+}
+
+impl Worker {
+    fn work(&self, sender: &mpsc::Sender<Run>) {
+        let searcher = searcher(&self.search).line_number(false).build();
+        let mut input = Input::new(searcher, self.stop.clone());
+        while let Some(run) = self.take() {
+            let mut run = Run {
+                start: run.start,
+                end: run.end,
+                ..Run::default()
+            };
+            for file in run.start..run.end {
+                if self.stop.is_over() {
+                    return;
+                }
+                self.count(file, &mut input, &mut run.scanned);
+            }
+            if sender.send(run).is_err() {
+                return;
+            }
+        }
+    }
+
+    /// Takes the next files: few at first, since the page may be known soon.
+    fn take(&self) -> Option<std::ops::Range<usize>> {
+        let all = self.search.files.len();
+        let after = |start: usize| (start + (start / 8).clamp(1, MOST_FILES)).min(all);
+        let start = self
+            .next
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |start| {
+                (start < all).then(|| after(start))
+            });
+        start.ok().map(|start| start..after(start))
+    }
+
+    /// Counts the lines of a file that match.
+    fn count(&self, at: usize, input: &mut Input, scanned: &mut Scanned) {
+        let file = &self.search.files[at];
+        if file.is_ignored() {
+            return;
+        }
+        let mut counter = Counter {
+            lines: 0,
+            first_only: self.search.first_only,
+        };
+        let searched =
+            self.search
+                .source
+                .open(&file.path)
+                .and_then(|open| match &self.search.engine {
+                    Engine::Linear(matcher) => {
+                        input.search(open, file.bytes, matcher, &mut counter)
+                    }
+                    Engine::Backtracking(matcher) => {
+                        input.search(open, file.bytes, matcher, &mut counter)
+                    }
+                });
+        match searched {
+            Ok(Searched::Text) => scanned.searched += 1,
+            Ok(Searched::Binary) => scanned.binary += 1,
+            // It went away, or became something else, after it was listed.
+            Err(error) if is_gone(&error) => {}
+            Err(_) => scanned.unreadable += 1,
+        }
+        if counter.lines > 0 {
+            scanned.hits.push(Hit {
+                file: at,
+                lines: counter.lines,
+            });
+        }
+    }
+}
+
+fn is_gone(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::NotFound | io::ErrorKind::InvalidInput | io::ErrorKind::NotADirectory
+    ) || error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error())
+}
+
+/// Returns how a file is searched, but for what is reported of it.
+pub(super) fn searcher(search: &Search) -> SearcherBuilder {
+    let mut builder = SearcherBuilder::new();
+    // What is binary and what is UTF-16 is known before the search starts.
+    builder
+        .bom_sniffing(false)
+        .multi_line(search.multiline)
+        .line_terminator(search.engine.line_terminator())
+        .heap_limit(Some(LINE_BYTES));
+    builder
+}
+
+struct Counter {
+    lines: u64,
+    first_only: bool,
+}
+
+impl Sink for &mut Counter {
+    type Error = io::Error;
+
+    fn matched(&mut self, _: &Searcher, found: &SinkMatch<'_>) -> io::Result<bool> {
+        self.lines += found.lines().count() as u64;
+        Ok(!self.first_only)
+    }
+}
+
+/// Returns where in a line the first match starts.
+pub(super) fn match_start(engine: &Engine, line: &[u8]) -> usize {
+    let found = match engine {
+        Engine::Linear(matcher) => matcher.find(line).ok().flatten(),
+        Engine::Backtracking(matcher) => matcher.find(line).ok().flatten(),
+    };
+    found.map_or(0, |found| found.start())
+}

@@ -1,0 +1,242 @@
+//! Keeps every path inside the root.
+//!
+//! A path that a caller gives is opened first, without reading a byte, and what was opened is checked then: by the name the
+//! kernel has for it, so that nothing swapped in between can lead outside. Only what passed is opened for reading, through
+//! the same handle. What a walk finds is opened relative to the root's own handle with no link followed on the way.
+
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsFd, AsRawFd as _, OwnedFd};
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Component, Path, PathBuf};
+
+use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags, fstat, openat, openat2};
+use rustix::io::Errno;
+
+/// A root, opened.
+#[derive(Debug)]
+pub(crate) struct Root {
+    handle: OwnedFd,
+    path: PathBuf,
+}
+
+/// What a path turned out to be.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Kind {
+    Directory,
+    File,
+    /// A device, a FIFO or a socket, which is never opened.
+    Other,
+}
+
+/// Why a path leads nowhere.
+#[derive(Debug)]
+pub(crate) enum Refusal {
+    /// It leads outside the root.
+    Outside,
+    /// There is nothing.
+    Missing,
+    /// The operating system refused.
+    System(io::Error),
+}
+
+/// Something inside the root, held by a handle.
+#[derive(Debug)]
+pub(crate) struct Place {
+    handle: OwnedFd,
+    pub(crate) kind: Kind,
+    pub(crate) bytes: u64,
+    /// Where it is below the root, without links; empty for the root itself.
+    pub(crate) path: PathBuf,
+}
+
+impl Root {
+    /// Opens a root.
+    pub(crate) fn open(path: &Path) -> io::Result<Root> {
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let handle = openat(CWD, path, flags, Mode::empty())?;
+        let path = real_path(&handle)?;
+        Ok(Root { handle, path })
+    }
+
+    /// Turns a path, relative to the root or absolute, into what it names inside the root.
+    pub(crate) fn resolve(&self, given: &str) -> Result<Place, Refusal> {
+        if given.contains('\0') {
+            return Err(Refusal::Missing);
+        }
+        let given = if given.is_empty() { "." } else { given };
+        match self.open_any(Path::new(given)) {
+            Ok(place) => place.ok_or(Refusal::Outside),
+            Err(errno) => Err(self.why_not(Path::new(given), errno)),
+        }
+    }
+
+    /// Opens what a path names, without reading it; `None` for what is outside.
+    fn open_any(&self, given: &Path) -> Result<Option<Place>, Errno> {
+        let handle = openat(
+            &self.handle,
+            given,
+            OFlags::PATH | OFlags::CLOEXEC,
+            Mode::empty(),
+        )?;
+        let real = real_path(&handle)
+            .map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;
+        let Ok(path) = real.strip_prefix(&self.path) else {
+            return Ok(None);
+        };
+        let stat = fstat(&handle)?;
+        Ok(Some(Place {
+            kind: kind(FileType::from_raw_mode(stat.st_mode)),
+            bytes: u64::try_from(stat.st_size).unwrap_or(0),
+            path: path.to_owned(),
+            handle,
+        }))
+    }
+
+    /// Tells what to say of a path that cannot be opened. One that leads outside is outside whether it exists or not, so
+    /// that nobody can feel for what is there.
+    fn why_not(&self, given: &Path, errno: Errno) -> Refusal {
+        if self.leaves(given) {
+            return Refusal::Outside;
+        }
+        let above = given.ancestors().skip(1).map(|path| match path {
+            path if path == Path::new("") => Path::new("."),
+            path => path,
+        });
+        let nearest = above.into_iter().find_map(|path| self.open_any(path).ok());
+        match (nearest, errno) {
+            (Some(None), _) => Refusal::Outside,
+            (_, Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::NAMETOOLONG | Errno::INVAL) => {
+                Refusal::Missing
+            }
+            _ => Refusal::System(errno.into()),
+        }
+    }
+
+    /// Tells whether a path leads outside by its words alone.
+    fn leaves(&self, given: &Path) -> bool {
+        let below = match given.strip_prefix(&self.path) {
+            Ok(below) => below,
+            Err(_) if given.is_absolute() => return true,
+            Err(_) => given,
+        };
+        let mut depth = 0_usize;
+        for part in below.components() {
+            match part {
+                Component::ParentDir if depth == 0 => return true,
+                Component::ParentDir => depth -= 1,
+                Component::Normal(_) => depth += 1,
+                _ => {}
+            }
+        }
+        false
+    }
+
+    /// Opens a directory below the root for listing. No link is followed.
+    pub(crate) fn open_directory(&self, path: &[u8]) -> io::Result<OwnedFd> {
+        self.open_below(path, OFlags::RDONLY | OFlags::DIRECTORY)
+    }
+
+    /// Opens a file below the root for reading. No link is followed, and what is no regular file is not read.
+    pub(crate) fn open_file(&self, path: &[u8]) -> io::Result<File> {
+        let file = self.open_below(path, OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY)?;
+        let stat = fstat(&file)?;
+        match kind(FileType::from_raw_mode(stat.st_mode)) {
+            Kind::File => Ok(File::from(file)),
+            _ => Err(io::ErrorKind::InvalidInput.into()),
+        }
+    }
+
+    /// Opens what a walk has just seen to be a regular file. Should it be a FIFO by now, reading it ends at once; a look
+    /// at each of a hundred thousand files would cost a tenth of the search.
+    pub(crate) fn open_seen(&self, path: &[u8]) -> io::Result<File> {
+        let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY;
+        self.open_below(path, flags).map(File::from)
+    }
+
+    fn open_below(&self, path: &[u8], flags: OFlags) -> io::Result<OwnedFd> {
+        let path = if path.is_empty() {
+            b".".as_slice()
+        } else {
+            path
+        };
+        let flags = flags | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let resolve =
+            ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+        match openat2(&self.handle, path, flags, Mode::empty(), resolve) {
+            // Older kernels and some containers do not have it.
+            Err(Errno::NOSYS | Errno::PERM) => self.open_and_check(path, flags),
+            opened => Ok(opened?),
+        }
+    }
+
+    /// Opens and then checks that no link was on the way.
+    fn open_and_check(&self, path: &[u8], flags: OFlags) -> io::Result<OwnedFd> {
+        let opened = openat(&self.handle, path, flags, Mode::empty())?;
+        let wanted = match path {
+            b"." => self.path.clone(),
+            path => self.path.join(OsStr::from_bytes(path)),
+        };
+        match real_path(&opened)? == wanted {
+            true => Ok(opened),
+            false => Err(Errno::LOOP.into()),
+        }
+    }
+}
+
+impl Place {
+    /// Opens it for reading: the very thing that was checked.
+    pub(crate) fn open(&self) -> io::Result<File> {
+        reopen(&self.handle)
+    }
+
+    /// Returns a path that leads to it whatever becomes of its name.
+    pub(crate) fn handle_path(&self) -> PathBuf {
+        by_handle(&self.handle)
+    }
+
+    /// Returns its path below the root as it is shown: with `/`, and `.` for the root itself.
+    pub(crate) fn shown(&self) -> String {
+        shown(self.path.as_os_str().as_bytes())
+    }
+}
+
+/// Returns a path below the root as it is shown.
+pub(crate) fn shown(path: &[u8]) -> String {
+    match path {
+        b"" => ".".to_owned(),
+        path => String::from_utf8_lossy(path).into_owned(),
+    }
+}
+
+/// Opens what a handle holds for reading, from its start.
+pub(crate) fn reopen(handle: &impl AsFd) -> io::Result<File> {
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    Ok(File::from(openat(
+        CWD,
+        by_handle(handle),
+        flags,
+        Mode::empty(),
+    )?))
+}
+
+fn kind(file_type: FileType) -> Kind {
+    match file_type {
+        FileType::Directory => Kind::Directory,
+        FileType::RegularFile => Kind::File,
+        _ => Kind::Other,
+    }
+}
+
+fn by_handle(handle: &impl AsFd) -> PathBuf {
+    PathBuf::from(format!("/proc/self/fd/{}", handle.as_fd().as_raw_fd()))
+}
+
+/// Returns the name that the kernel has for what is open.
+fn real_path(handle: &impl AsFd) -> io::Result<PathBuf> {
+    std::fs::read_link(by_handle(handle)).map_err(|error| {
+        let why = format!("paths cannot be checked without /proc: {error}");
+        io::Error::new(error.kind(), why)
+    })
+}
