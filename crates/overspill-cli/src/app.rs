@@ -4,23 +4,18 @@ use std::path::{Path, PathBuf};
 
 use clap::ArgMatches;
 use overspill::settings::{Effective, Origin, SETTINGS};
-use overspill::{Keeping, Paths, Policy, Settings, Store, notice};
+use overspill::{Host, Paths, Settings, notice};
 
 use crate::config;
 
 /// A call of the program.
 #[derive(Debug)]
 pub(crate) struct App {
-    pub(crate) root: PathBuf,
-    pub(crate) settings: Settings,
-    /// How this program was called, with the flags that lead to its root and configuration.
-    program: String,
-    /// The working directory, relative to the root.
-    pub(crate) cwd: String,
+    /// Root, settings and store, and what the agent is told about them.
+    pub(crate) host: Host,
+    /// How this program is called so that it finds the same store.
+    pub(crate) program: String,
     tool: Option<String>,
-    has_task_tool: bool,
-    spills: bool,
-    works_in_root: bool,
 }
 
 impl App {
@@ -35,19 +30,27 @@ impl App {
             .strip_prefix(&root)
             .map(|path| path.to_string_lossy().into_owned())
             .unwrap_or_default();
+        let effective = settings.effective("");
+        let program = program(matches, &effective);
+        let paths = if here == root {
+            Paths::Relative
+        } else {
+            Paths::Absolute
+        };
+        let mut host = Host::new(&root, settings)
+            .at(if below.is_empty() { "." } else { &below })
+            .with_paths(paths)
+            .with_program(&program);
+        if matches.get_flag("task-tool") {
+            host = host.with_task_tool("Task");
+        }
+        if matches.get_flag("no-spill") {
+            host = host.without_spills(notice::not_wanted(effective.lang()));
+        }
         Ok(App {
-            works_in_root: here == root,
-            cwd: if below.is_empty() {
-                ".".to_owned()
-            } else {
-                below
-            },
-            root,
-            settings,
-            program: program(matches),
+            host,
+            program,
             tool: matches.get_one::<String>("tool").cloned(),
-            has_task_tool: matches.get_flag("task-tool"),
-            spills: !matches.get_flag("no-spill"),
         })
     }
 
@@ -56,59 +59,9 @@ impl App {
         self.tool.as_deref().unwrap_or(own)
     }
 
-    /// Returns how this program is called so that it finds the same store.
-    pub(crate) fn program(&self, effective: &Effective) -> String {
-        // What a file says holds for the next call as well; a flag or a variable may not.
-        let is_lasting = matches!(
-            effective.origin("store_dir"),
-            Some(Origin::BuiltIn | Origin::File { .. })
-        );
-        let store_dir = effective.store_dir();
-        let flag =
-            (!is_lasting).then(|| format!(" --store-dir {}", quoted(&store_dir.to_string_lossy())));
-        self.program.clone() + &flag.unwrap_or_default()
-    }
-
     /// Returns the tool the user named.
     pub(crate) fn named_tool(&self) -> Option<&str> {
         self.tool.as_deref()
-    }
-
-    /// Returns the store under these settings.
-    pub(crate) fn store(&self, effective: &Effective) -> Store {
-        Store::new(&self.root, &effective.store_dir(), effective.retention())
-    }
-
-    /// Returns how the output of a tool is bounded.
-    pub(crate) fn policy<'s>(
-        &self,
-        tool: &str,
-        effective: &Effective,
-        store: &'s Store,
-    ) -> Policy<'s> {
-        let mut reach = effective.reach();
-        if self.has_task_tool {
-            reach.task = Some("Task".to_owned());
-        }
-        reach.program = effective.has_shell().then(|| self.program(effective));
-        let paths = if self.works_in_root {
-            Paths::Relative
-        } else {
-            Paths::Absolute
-        };
-        Policy {
-            limits: effective.limits(),
-            strategy: effective.strategy(),
-            max_result_chars: effective.max_result_chars(),
-            lang: effective.lang(),
-            reach,
-            tool: tool.to_owned(),
-            keeping: if self.spills {
-                Keeping::Store { store, paths }
-            } else {
-                Keeping::Nowhere(notice::not_wanted(effective.lang()))
-            },
-        }
     }
 }
 
@@ -119,8 +72,16 @@ pub(crate) fn deepest(matches: &ArgMatches) -> &ArgMatches {
         .map_or(matches, |(_, matches)| deepest(matches))
 }
 
-/// Returns the name of this program and the flags that lead to its root and configuration.
-fn program(matches: &ArgMatches) -> String {
+/// Returns the name of this program and the flags that lead to its root, its configuration and its store.
+fn program(matches: &ArgMatches, effective: &Effective) -> String {
+    // What a file says holds for the next call as well; a flag or a variable may not.
+    let is_lasting = matches!(
+        effective.origin("store_dir"),
+        Some(Origin::BuiltIn | Origin::File { .. })
+    );
+    let store_dir = effective.store_dir();
+    let store_dir =
+        (!is_lasting).then(|| format!(" --store-dir {}", quoted(&store_dir.to_string_lossy())));
     let flag = |name: &str| {
         let path = matches.get_one::<PathBuf>(name)?;
         Some(format!(" --{name} {}", quoted(&path.to_string_lossy())))
@@ -129,6 +90,7 @@ fn program(matches: &ArgMatches) -> String {
         + &["root", "config"]
             .into_iter()
             .filter_map(flag)
+            .chain(store_dir)
             .collect::<String>()
 }
 

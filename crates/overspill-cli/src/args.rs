@@ -6,6 +6,8 @@ use std::path::PathBuf;
 use clap::{Arg, ArgAction, Args, CommandFactory as _, Parser, Subcommand, ValueEnum};
 use overspill::settings::SETTINGS;
 
+use crate::commands::tools;
+
 const EXAMPLES: &str = "\
 Examples:
   overspill run -- cargo test                 run a command; its exit code is overspill's
@@ -46,6 +48,10 @@ pub(crate) enum Command {
     List(ListArgs),
     /// Remove saved outputs that are too old or too many
     Clean(CleanArgs),
+    /// Call a tool and print its envelope
+    Call(CallArgs),
+    /// List the tools and their parameters
+    Tools(ToolsArgs),
     /// Show, write or check the configuration
     Config(ConfigArgs),
     /// Print shell completions
@@ -142,6 +148,22 @@ pub(crate) struct CleanArgs {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct CallArgs {
+    /// The tool's name
+    pub(crate) tool: String,
+    /// Its parameters as a JSON object; `-` reads them from stdin
+    #[arg(value_name = "JSON")]
+    pub(crate) params: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ToolsArgs {
+    /// Print their JSON Schemas
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct ConfigArgs {
     #[command(subcommand)]
     pub(crate) action: ConfigAction,
@@ -232,7 +254,10 @@ pub(crate) fn command() -> clap::Command {
                 .help_heading(SETTINGS_HEADING)
                 .hide_short_help(!is_common(setting.key))
         });
-    Cli::command().args(setting_flags).args(common_flags())
+    Cli::command()
+        .subcommands(tools::commands())
+        .args(setting_flags)
+        .args(common_flags())
 }
 
 const SETTINGS_HEADING: &str = "Settings";

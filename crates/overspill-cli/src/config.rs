@@ -33,6 +33,12 @@ pub(crate) fn load(root: &Path, chosen: Option<&Path>) -> anyhow::Result<Setting
     Ok(settings.with_environment(|name| variable(name)?.into_string().ok())?)
 }
 
+/// Tells whether the user has nothing against colours.
+pub(crate) fn wants_colours() -> bool {
+    variable("NO_COLOR").is_none_or(|value| value.is_empty())
+        && variable("TERM").is_none_or(|value| value != "dumb")
+}
+
 /// Returns the file that holds: a chosen one, that of the root, or the user's.
 pub(crate) fn find(root: &Path, chosen: Option<&Path>) -> Option<PathBuf> {
     let chosen = chosen

@@ -7,6 +7,7 @@ mod commands;
 mod config;
 mod exit;
 mod output;
+mod people;
 mod progress;
 mod signals;
 
@@ -22,6 +23,9 @@ fn main() -> ExitCode {
         Ok(matches) => matches,
         Err(error) => return exit::usage(&error),
     };
+    if let Some(done) = commands::tools::from_people(&matches) {
+        return done.unwrap_or_else(|error| exit::report(&error));
+    }
     let cli = match Cli::from_arg_matches(&matches) {
         Ok(cli) => cli,
         Err(error) => return exit::usage(&error),
@@ -47,6 +51,8 @@ fn run(cli: &Cli, matches: &clap::ArgMatches) -> anyhow::Result<ExitCode> {
         Command::Show(args) => commands::show::run(&App::new(matches)?, args),
         Command::List(args) => commands::list::run(&App::new(matches)?, args),
         Command::Clean(args) => commands::clean::run(&App::new(matches)?, args),
+        Command::Call(args) => commands::tools::call(&App::new(matches)?, args),
+        Command::Tools(args) => commands::tools::list(args),
         Command::Config(args) => commands::config::run(matches, args),
         Command::Completions(args) => commands::generate::completions(args),
         Command::Man => commands::generate::man(),

@@ -11,18 +11,15 @@ use crate::output;
 
 /// Cleans the store and tells what went.
 pub(crate) fn run(app: &App, args: &CleanArgs) -> anyhow::Result<ExitCode> {
-    let effective = app.settings.effective("");
-    let store = match args.all {
-        true => Store::new(
-            &app.root,
-            &effective.store_dir(),
-            Retention {
-                days: 0,
-                max_bytes: Some(0),
-            },
-        ),
-        false => app.store(&effective),
+    let effective = app.host.settings().effective("");
+    let retention = match args.all {
+        true => Retention {
+            days: 0,
+            max_bytes: Some(0),
+        },
+        false => effective.retention(),
     };
+    let store = Store::new(app.host.root(), &effective.store_dir(), retention);
     let (pruned, verb) = match args.dry_run {
         true => (store.prune_dry_run()?, "would remove"),
         false => (store.prune()?, "removed"),

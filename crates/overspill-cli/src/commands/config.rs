@@ -22,7 +22,7 @@ pub(crate) fn run(matches: &ArgMatches, args: &ConfigArgs) -> anyhow::Result<Exi
 }
 
 fn show(app: &App, as_json: bool) -> anyhow::Result<()> {
-    let effective = app.settings.effective(app.tool(""));
+    let effective = app.host.settings().effective(app.tool(""));
     if as_json {
         let object: Map<_, _> = effective
             .iter()

@@ -11,8 +11,7 @@ use crate::output;
 
 /// Lists spills, the newest first.
 pub(crate) fn run(app: &App, args: &ListArgs) -> anyhow::Result<ExitCode> {
-    let effective = app.settings.effective(app.tool(""));
-    let mut entries = app.store(&effective).list()?;
+    let mut entries = app.host.store().list()?;
     entries.retain(|entry| {
         app.named_tool()
             .is_none_or(|tool| entry.tool.eq_ignore_ascii_case(tool))

@@ -6,4 +6,5 @@ pub(crate) mod generate;
 pub(crate) mod list;
 pub(crate) mod run;
 pub(crate) mod show;
+pub(crate) mod tools;
 pub(crate) mod truncate;

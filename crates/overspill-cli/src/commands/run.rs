@@ -38,9 +38,8 @@ const NOT_FOUND: u8 = 127;
 /// Runs a command, prints its bounded output, and returns its exit code.
 pub(crate) fn run(app: &App, args: &RunArgs, format: Format) -> anyhow::Result<ExitCode> {
     let tool = app.tool(TOOL);
-    let effective = app.settings.effective(tool);
-    let store = app.store(&effective);
-    let policy = app.policy(tool, &effective, &store);
+    let effective = app.host.settings().effective(tool);
+    let policy = app.host.policy(tool, &effective);
     let start = Instant::now();
     signals::outlive_file_limit()?;
     let caught = Caught::new()?;
@@ -77,7 +76,7 @@ pub(crate) fn run(app: &App, args: &RunArgs, format: Format) -> anyhow::Result<E
         .into_iter()
         .collect(),
         params: params(args),
-        cwd: app.cwd.clone(),
+        cwd: app.host.cwd().to_owned(),
     };
     // Whatever becomes of what we print, the exit code is the command's.
     if let Err(error) = output::print_output(sink, outcome, format, &facts) {
@@ -142,7 +141,9 @@ fn cannot_run(
     };
     if format == Format::Envelope {
         let mut envelope = Envelope::of_output(b"", lang).failed(code, message);
-        envelope.context.insert("cwd".to_owned(), json!(app.cwd));
+        envelope
+            .context
+            .insert("cwd".to_owned(), json!(app.host.cwd()));
         envelope
             .context
             .insert("params_input".to_owned(), params(args).into());

@@ -27,14 +27,14 @@ const AFTER_BYTES: usize = 800;
 
 /// Pages or searches.
 pub(crate) fn run(app: &App, args: &ShowArgs) -> anyhow::Result<ExitCode> {
-    let effective = app.settings.effective(app.tool(""));
-    let store = app.store(&effective);
+    let effective = app.host.settings().effective(app.tool(""));
+    let store = app.host.store();
     let entry = store.find(&args.spill)?;
     let view = View {
         limits: effective.limits(),
         lang: effective.lang(),
-        program: app.program(&effective),
-        store: &store,
+        program: app.program.clone(),
+        store,
         entry: &entry,
     };
     let shown = match &args.grep {

@@ -43,9 +43,8 @@ pub(crate) fn from_pipe(app: &App, format: Format) -> anyhow::Result<ExitCode> {
 pub(crate) fn run(app: &App, file: Option<&Path>, format: Format) -> anyhow::Result<ExitCode> {
     let start = Instant::now();
     let tool = app.tool(TOOL);
-    let effective = app.settings.effective(tool);
-    let store = app.store(&effective);
-    let policy = app.policy(tool, &effective, &store);
+    let effective = app.host.settings().effective(tool);
+    let policy = app.host.policy(tool, &effective);
     let file = file.filter(|path| *path != Path::new("-"));
     let mut input: Box<dyn Read> = match file {
         Some(path) => Box::new(open(path)?),
@@ -83,7 +82,7 @@ pub(crate) fn run(app: &App, file: Option<&Path>, format: Format) -> anyhow::Res
             failed: None,
             stats,
             params,
-            cwd: app.cwd.clone(),
+            cwd: app.host.cwd().to_owned(),
         },
     )?;
     let is_interrupted = interrupted.is_some_and(|interrupted| interrupted.load(Ordering::SeqCst));

@@ -105,6 +105,7 @@ fn what_is_built_in() {
     preset                           off          built in
     encoding                         o200k_base   built in
     show_context                     0            built in
+    search_timeout_ms                2000         built in
     max_result_chars                 off          built in
     store_dir                        tool-output  built in
     retention_days                   7            built in

@@ -1,0 +1,266 @@
+//! The tools: `overspill call` and `overspill tools` for agents, `grep`, `read`, `ls`, `glob` and `tree` for people. The
+//! flags of the latter come from the schemas of the tools.
+
+use std::io::{IsTerminal as _, Read as _, Write as _};
+use std::process::ExitCode;
+
+use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
+use overspill::{AnyTool, Envelope, Status};
+use overspill_tools::TOOLS;
+use serde_json::{Map, Value, json};
+
+use crate::app::App;
+use crate::args::{CallArgs, Format, ToolsArgs};
+use crate::exit::{self, usage_error};
+use crate::people;
+use crate::progress::Ticker;
+use crate::{config, output};
+
+/// The most JSON that a call reads from stdin.
+const PARAMS_BYTES: u64 = 16 << 20;
+
+/// A tool as a command for people.
+struct Front {
+    command: &'static str,
+    tool: &'static str,
+    about: &'static str,
+    /// The parameters that are given without a flag, in this order.
+    positional: &'static [&'static str],
+}
+
+const FRONTS: &[Front] = &[
+    Front {
+        command: "grep",
+        tool: "Grep",
+        about: "Search file contents, the newest files first",
+        positional: &["pattern", "path"],
+    },
+    Front {
+        command: "read",
+        tool: "Read",
+        about: "Read lines of a file or of a saved output",
+        positional: &["path"],
+    },
+    Front {
+        command: "ls",
+        tool: "LS",
+        about: "List a directory",
+        positional: &["path"],
+    },
+    Front {
+        command: "glob",
+        tool: "Glob",
+        about: "Find files by name, the newest first",
+        positional: &["pattern", "path"],
+    },
+    Front {
+        command: "tree",
+        tool: "RepoStructure",
+        about: "Show the tree of a project",
+        positional: &["path"],
+    },
+];
+
+/// Flags that people know by a letter.
+const LETTERS: &[(&str, char)] = &[
+    ("context", 'C'),
+    ("before", 'B'),
+    ("after", 'A'),
+    ("include", 'g'),
+    ("case_sensitive", 's'),
+    ("multiline", 'U'),
+];
+
+/// Returns the commands for people.
+pub(crate) fn commands() -> impl Iterator<Item = Command> {
+    FRONTS.iter().filter_map(|front| {
+        let schema = find(front.tool)?.schema();
+        let flags = properties(&schema).map(|(name, property)| flag(front, name, property));
+        let command = Command::new(front.command)
+            .about(front.about)
+            .args(flags.collect::<Vec<_>>())
+            .arg(
+                Arg::new("format")
+                    .long("format")
+                    .help("How the answer is printed: for people, its data, or its envelope")
+                    .value_parser(value_parser!(Format)),
+            );
+        Some(command)
+    })
+}
+
+fn properties(schema: &Value) -> impl Iterator<Item = (&String, &Value)> {
+    schema
+        .get("properties")
+        .and_then(Value::as_object)
+        .into_iter()
+        .flatten()
+}
+
+/// Makes the flag of a parameter.
+fn flag(front: &Front, name: &str, property: &Value) -> Arg {
+    let text = |key: &str| property.get(key).and_then(Value::as_str);
+    let default = property.get("default").filter(|value| !value.is_boolean());
+    let default = default.map(|value| match value {
+        Value::String(text) => text.clone(),
+        value => value.to_string(),
+    });
+    let help = text("description").unwrap_or_default();
+    let help = match default.filter(|default| !default.is_empty()) {
+        Some(default) => format!("{help} [default: {default}]"),
+        None => help.to_owned(),
+    };
+    let id = name.to_owned();
+    let arg = Arg::new(id.clone())
+        .help(help)
+        .value_name(id.to_uppercase());
+    if let Some(at) = front.positional.iter().position(|given| *given == name) {
+        let is_needed = property.get("default").is_none();
+        return arg.index(at + 1).required(is_needed);
+    }
+    let arg = match LETTERS.iter().find(|(known, _)| *known == name) {
+        Some((_, letter)) => arg.short(*letter),
+        None => arg,
+    };
+    let long = name.replace('_', "-");
+    match text("type") {
+        Some("boolean") if property.get("default") == Some(&Value::Bool(true)) => {
+            arg.long(format!("no-{long}")).action(ArgAction::SetTrue)
+        }
+        Some("boolean") => arg.long(long).action(ArgAction::SetTrue),
+        Some("integer") => arg
+            .long(long)
+            .value_name("N")
+            .value_parser(value_parser!(u64)),
+        _ => match property.get("enum").and_then(Value::as_array) {
+            Some(names) => {
+                let names: Vec<String> = names
+                    .iter()
+                    .filter_map(|name| Some(name.as_str()?.to_owned()))
+                    .collect();
+                arg.long(long).value_name("NAME").value_parser(names)
+            }
+            None => arg.long(long),
+        },
+    }
+}
+
+/// Runs a command for people, if that is what was given.
+pub(crate) fn from_people(matches: &ArgMatches) -> Option<anyhow::Result<ExitCode>> {
+    let (name, own) = matches.subcommand()?;
+    let front = FRONTS.iter().find(|front| front.command == name)?;
+    let tool = find(front.tool)?;
+    Some(App::new(matches).and_then(|app| {
+        let params = params(tool, own);
+        let ticker = Ticker::new();
+        let envelope = tool.call(&app.host, params);
+        drop(ticker);
+        let format = own.get_one::<Format>("format").copied();
+        let format = format.or(matches.get_one::<Format>("format").copied());
+        print(tool, &envelope, format.unwrap_or_default())
+    }))
+}
+
+/// Returns the parameters that flags stand for.
+fn params(tool: &dyn AnyTool, matches: &ArgMatches) -> Value {
+    let schema = tool.schema();
+    let mut params = Map::new();
+    for (name, property) in properties(&schema) {
+        let value = match property.get("type").and_then(Value::as_str) {
+            Some("boolean") if matches.get_flag(name) => {
+                Some(json!(property.get("default") != Some(&Value::Bool(true))))
+            }
+            Some("boolean") => None,
+            Some("integer") => matches.get_one::<u64>(name).map(|number| json!(number)),
+            _ => matches.get_one::<String>(name).map(|text| json!(text)),
+        };
+        params.extend(value.map(|value| (name.clone(), value)));
+    }
+    Value::Object(params)
+}
+
+fn print(tool: &dyn AnyTool, envelope: &Envelope, format: Format) -> anyhow::Result<ExitCode> {
+    let is_error = envelope.status == Status::Error;
+    match format {
+        Format::Envelope => output::print_line(&envelope.to_json())?,
+        Format::Json => output::print_line(&Value::Object(envelope.data.clone()).to_string())?,
+        Format::Text if is_error => {
+            drop(writeln!(
+                std::io::stderr().lock(),
+                "overspill: {}",
+                envelope.text
+            ));
+        }
+        Format::Text => {
+            let colours = std::io::stdout().is_terminal() && config::wants_colours();
+            output::print_line(&people::shown(tool.name(), envelope, colours))?;
+        }
+    }
+    Ok(code(is_error))
+}
+
+fn code(is_error: bool) -> ExitCode {
+    match is_error {
+        true => ExitCode::from(exit::ANSWER),
+        false => ExitCode::SUCCESS,
+    }
+}
+
+/// `overspill call`: calls a tool and prints its envelope.
+pub(crate) fn call(app: &App, args: &CallArgs) -> anyhow::Result<ExitCode> {
+    let Some(tool) = find(&args.tool) else {
+        return Err(unknown(&args.tool));
+    };
+    let text = match args.params.as_deref() {
+        None => "{}".to_owned(),
+        Some("-") => {
+            let mut text = String::new();
+            std::io::stdin()
+                .lock()
+                .take(PARAMS_BYTES)
+                .read_to_string(&mut text)?;
+            text
+        }
+        Some(text) => text.to_owned(),
+    };
+    let envelope = tool.call_json(&app.host, &text);
+    output::print_line(&envelope.to_json())?;
+    Ok(code(envelope.status == Status::Error))
+}
+
+fn find(name: &str) -> Option<&'static dyn AnyTool> {
+    TOOLS
+        .iter()
+        .copied()
+        .find(|tool| tool.name().eq_ignore_ascii_case(name))
+}
+
+fn unknown(name: &str) -> anyhow::Error {
+    let names: Vec<&str> = TOOLS.iter().map(|tool| tool.name()).collect();
+    usage_error(format!("no tool `{name}`; there are {}", names.join(", ")))
+}
+
+/// `overspill tools`: lists the tools, or prints their schemas.
+pub(crate) fn list(args: &ToolsArgs) -> anyhow::Result<ExitCode> {
+    if args.json {
+        let tools: Vec<Value> = TOOLS.iter().map(|tool| definition(*tool)).collect();
+        output::print_line(&serde_json::to_string_pretty(&tools)?)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    for tool in TOOLS {
+        let schema = tool.schema();
+        let names: Vec<&str> = properties(&schema).map(|(name, _)| name.as_str()).collect();
+        let line = format!(
+            "{}\n    {}\n    {}",
+            tool.name(),
+            tool.description(),
+            names.join(", ")
+        );
+        output::print_line(&line)?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn definition(tool: &dyn AnyTool) -> Value {
+    json!({ "name": tool.name(), "description": tool.description(), "parameters": tool.schema() })
+}
