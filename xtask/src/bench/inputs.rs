@@ -34,14 +34,14 @@ const EVENTS: [&str; 8] = [
 const BASE64: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 /// Numbers that look random (xorshift64) and are the same each time.
-struct Numbers(u64);
+pub(crate) struct Numbers(u64);
 
 impl Numbers {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Numbers(0x9E37_79B9_7F4A_7C15)
     }
 
-    fn next(&mut self) -> u64 {
+    pub(crate) fn next(&mut self) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;

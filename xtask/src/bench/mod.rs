@@ -3,6 +3,7 @@
 //! A missed claim is printed and does not fail: machines are noisy, and it is for people to judge.
 
 mod core;
+mod grep;
 mod inputs;
 mod process;
 mod scratch;
@@ -16,11 +17,18 @@ struct Bench {
     run: fn() -> Result<()>,
 }
 
-const BENCHES: [Bench; 1] = [Bench {
-    name: "core",
-    about: "cutting, counting and spilling: time and memory",
-    run: core::run,
-}];
+const BENCHES: [Bench; 2] = [
+    Bench {
+        name: "core",
+        about: "cutting, counting and spilling: time and memory",
+        run: core::run,
+    },
+    Bench {
+        name: "grep",
+        about: "searching the Linux source against ripgrep; fetches both once",
+        run: grep::run,
+    },
+];
 
 /// Prints what can be measured.
 pub(crate) fn list() -> Result<()> {
@@ -36,4 +44,15 @@ pub(crate) fn run(name: &str) -> Result<()> {
         Some(bench) => (bench.run)(),
         None => bail!("no benchmark `{name}`; `cargo xtask bench` lists them"),
     }
+}
+
+/// Says what the figures were measured on.
+fn machine() -> String {
+    let cores = std::thread::available_parallelism().map_or(0, usize::from);
+    let cpuinfo = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let model = cpuinfo
+        .lines()
+        .find_map(|line| line.strip_prefix("model name")?.split_once(": "));
+    let model = model.map_or(std::env::consts::ARCH, |(_, model)| model);
+    format!("{cores} cores, {model}, {}", std::env::consts::OS)
 }

@@ -1,5 +1,6 @@
 //! Runs programs as a shell would, and tells how long they took and how much memory they held.
 
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -7,6 +8,23 @@ use anyhow::{Context as _, Result, bail};
 
 /// How often a running program's memory is looked at. Its peak never falls, so only what the last moment adds can be missed.
 const LOOK_EVERY: Duration = Duration::from_micros(200);
+
+/// Returns a program to run in a directory, out of reach of the user's own settings of overspill, git and ripgrep.
+pub(crate) fn program(name: &Path, dir: &Path) -> Command {
+    let mut command = Command::new(name);
+    command
+        .current_dir(dir)
+        .env("HOME", dir)
+        .env("XDG_CONFIG_HOME", dir)
+        .env_remove("RIPGREP_CONFIG_PATH");
+    for (variable, _) in std::env::vars_os() {
+        let name = variable.to_string_lossy();
+        if name.starts_with("TOOL_OUTPUT_") || name.starts_with("OVERSPILL_") {
+            command.env_remove(&variable);
+        }
+    }
+    command
+}
 
 /// Runs a pipeline, its output unread, and returns the time until all of it has ended.
 pub(crate) fn time(pipeline: Vec<Command>) -> Result<Duration> {

@@ -11,7 +11,7 @@ use anyhow::{Context as _, Result};
 
 use super::inputs;
 use super::scratch::Scratch;
-use super::table;
+use super::{machine, table};
 use crate::workspace::{self, cargo, release_binary, target};
 
 /// Measures everything, and prints the claims as they are measured and the details at the end.
@@ -49,7 +49,7 @@ impl Core {
         let target = target()?;
         let speed = target.join("release/examples/speed");
         Ok(Core {
-            scratch: Scratch::new(target.join("bench"))?,
+            scratch: Scratch::new(target.join("bench/core"))?,
             overspill,
             speed,
         })
@@ -64,15 +64,4 @@ impl Core {
             .context("log")?;
         Ok(path)
     }
-}
-
-/// Says what the figures were measured on.
-fn machine() -> String {
-    let cores = std::thread::available_parallelism().map_or(0, usize::from);
-    let cpuinfo = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let model = cpuinfo
-        .lines()
-        .find_map(|line| line.strip_prefix("model name")?.split_once(": "));
-    let model = model.map_or(std::env::consts::ARCH, |(_, model)| model);
-    format!("{cores} cores, {model}, {}", std::env::consts::OS)
 }

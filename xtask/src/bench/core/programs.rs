@@ -8,7 +8,7 @@ use std::process::Command;
 use anyhow::{Context as _, Result, bail};
 
 use super::Core;
-use crate::bench::process::{best, median, millis, peak_memory, time};
+use crate::bench::process::{best, median, millis, peak_memory, program, time};
 use crate::bench::table::{Claim, Row};
 
 const LARGE_BYTES: u64 = 1 << 30;
@@ -138,19 +138,10 @@ impl Core {
         overspill
     }
 
-    /// Returns a program to run in the scratch directory, out of reach of the user's own settings of overspill.
+    /// Returns a program to run in the scratch directory.
     fn program(&self, name: &str, args: &[&Path]) -> Command {
-        let mut command = Command::new(name);
-        command
-            .args(args)
-            .current_dir(self.scratch.dir())
-            .env("XDG_CONFIG_HOME", self.scratch.dir());
-        for (variable, _) in std::env::vars_os() {
-            let name = variable.to_string_lossy();
-            if name.starts_with("TOOL_OUTPUT_") || name.starts_with("OVERSPILL_") {
-                command.env_remove(&variable);
-            }
-        }
+        let mut command = program(Path::new(name), self.scratch.dir());
+        command.args(args);
         command
     }
 
