@@ -16,7 +16,7 @@ macro_rules! messages {
             #[cfg(test)]
             pub(crate) const ALL: &'static [Message] = &[$(Message::$name),*];
 
-            const fn templates(self) -> (&'static str, &'static str) {
+            pub(crate) const fn templates(self) -> (&'static str, &'static str) {
                 match self {
                     $(Message::$name => ($en, $zh),)*
                 }
@@ -272,6 +272,105 @@ messages! {
     Files:
         "files",
         "个文件";
+    ReadAll:
+        "Read all {all} lines of '{path}'.",
+        "已读取 '{path}' 的全部 {all} 行。";
+    ReadLines:
+        "Read lines {from}-{to} of {all} of '{path}'.",
+        "已读取 '{path}' 的第 {from}-{to} 行，共 {all} 行。";
+    ReadLinesOfMore:
+        "Read lines {from}-{to} of '{path}', which has more than {all}.",
+        "已读取 '{path}' 的第 {from}-{to} 行，该文件超过 {all} 行。";
+    ReadEmpty:
+        "'{path}' is empty.",
+        "'{path}' 为空。";
+    ReadTruncated:
+        "[Truncated: the limit on {unit} was reached.]",
+        "[已截断：达到{unit}上限。]";
+    ReadLineCut:
+        "[Truncated: line {to} alone is over the limits and is cut.]",
+        "[已截断：仅第 {to} 行就超出限制，已被截断。]";
+    PastTheEnd:
+        "offset {from} is past the end: '{path}' has {all} lines.",
+        "offset {from} 超出末尾：'{path}' 共 {all} 行。";
+    TryOffset:
+        "Give an offset from 1 to {all}.",
+        "请给出 1 到 {all} 之间的 offset。";
+    IsDirectory:
+        "'{path}' is a directory.",
+        "'{path}' 是目录。";
+    TryFile:
+        "Give the path of a file in it.",
+        "请给出其中某个文件的路径。";
+    IsBinary:
+        "'{path}' is binary ({n} bytes) and was not read.",
+        "'{path}' 是二进制文件（{n} 字节），未读取。";
+    TryBinary:
+        "Use a program that knows its format.",
+        "请使用了解其格式的程序。";
+    NotAFile:
+        "'{path}' is not a regular file.",
+        "'{path}' 不是普通文件。";
+    Listed:
+        "Listed {n} entries in '{path}'",
+        "列出 '{path}' 中的 {n} 项";
+    ListedNone:
+        "No entries in '{path}'",
+        "'{path}' 中没有条目";
+    ListedSome:
+        "[Truncated: Showing first {n} of {all} entries. Raise limit to see more.]",
+        "[已截断：显示前 {n} 项，共 {all} 项。调大 limit 可查看更多。]";
+    HiddenEntries:
+        "[{n} hidden entries are not shown; set hidden to true to see them.]",
+        "[{n} 个隐藏条目未显示；将 hidden 设为 true 可查看。]";
+    GlobFound:
+        "Found {n} files matching '{pattern}' in '{path}'",
+        "在 '{path}' 中找到 {n} 个匹配 '{pattern}' 的文件";
+    GlobNone:
+        "No files found matching '{pattern}' in '{path}'",
+        "在 '{path}' 中没有找到匹配 '{pattern}' 的文件";
+    GlobSome:
+        "[Truncated: Showing first {n} of {all} files. Narrow pattern or path, or raise limit.]",
+        "[已截断：显示前 {n} 个文件，共 {all} 个。请缩小模式或路径，或调大 limit。]";
+    TreeOf:
+        "Structure of '{path}': {n} files in {m} directories",
+        "'{path}' 的结构：{m} 个目录，{n} 个文件";
+    TreeFolded:
+        "[{n} files and {m} directories are folded; give a path, or raise max_depth or max_files, to see them.]",
+        "[折叠了 {n} 个文件和 {m} 个目录；可指定 path，或调大 max_depth 或 max_files 查看。]";
+    TreeMore:
+        "... {n} more files, {m} more directories",
+        "... 另有 {n} 个文件、{m} 个目录";
+    FolderHolds:
+        "({n} files)",
+        "（{n} 个文件）";
+    EmptyCommand:
+        "command must not be empty.",
+        "command 不能为空。";
+    NulInCommand:
+        "command must not contain a NUL character.",
+        "command 不能包含 NUL 字符。";
+    TryCommand:
+        "Give a command for sh, such as 'git status'.",
+        "请给出 sh 命令，例如 'git status'。";
+    CannotStart:
+        "The command could not be started: {cause}",
+        "命令无法启动：{cause}";
+    TryShell:
+        "It needs sh on the PATH; a long script goes into a file first.",
+        "需要 PATH 中有 sh；较长的脚本请先写入文件。";
+    Signalled:
+        "The command was ended by signal {n}.",
+        "命令被信号 {n} 终止。";
+    RunTimeout:
+        "The command was stopped after {t}ms and had written nothing by then.",
+        "命令在 {t}ms 后被停止，此前没有任何输出。";
+    RunStopped:
+        "[Partial: the command was stopped after {t}ms; this is what it had written by then.]",
+        "[不完整：命令在 {t}ms 后被停止；这是它此前的输出。]";
+    TryLonger:
+        "Raise timeout_ms, or run it in the background with its output in a file.",
+        "请调大 timeout_ms，或让它在后台运行并把输出写入文件。";
 }
 
 impl Message {

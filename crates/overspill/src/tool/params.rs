@@ -49,12 +49,33 @@ fn plain(property: Value) -> Value {
     if property.get("default").is_some_and(Value::is_null) {
         property.remove("default");
     }
+    if let Some(Value::Array(variants)) = property.remove("anyOf") {
+        let is_null = |variant: &Value| variant.get("type").is_some_and(|kind| kind == "null");
+        let own = variants.into_iter().find(|variant| !is_null(variant));
+        if let Some(Value::Object(own)) = own {
+            let description = property.remove("description");
+            property.extend(own);
+            property.extend(description.map(|text| ("description".to_owned(), text)));
+        }
+    }
     if let Some(Value::Array(variants)) = property.remove("oneOf") {
-        let names = variants.iter().filter_map(|variant| variant.get("const"));
-        property.insert("enum".to_owned(), names.cloned().collect());
+        let names: Vec<Value> = variants
+            .into_iter()
+            .flat_map(|variant| names(&variant))
+            .collect();
+        property.insert("enum".to_owned(), names.into());
         property.insert("type".to_owned(), "string".into());
     }
     Value::Object(property)
+}
+
+/// Returns the names in a part of an enum: one with a description each, or those without together.
+fn names(variant: &Value) -> Vec<Value> {
+    match (variant.get("const"), variant.get("enum")) {
+        (Some(name), _) => vec![name.clone()],
+        (None, Some(Value::Array(names))) => names.clone(),
+        _ => Vec::new(),
+    }
 }
 
 /// Reads the parameters of a tool.

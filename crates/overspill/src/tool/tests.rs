@@ -1,1 +1,296 @@
+use std::sync::{Arc, Mutex};
 
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::*;
+use crate::bound::bound;
+use crate::notice::Outcome;
+use crate::settings::{FileSettings, Settings};
+
+/// Does what its parameters say.
+struct Probe;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct ProbeParams {
+    /// What it does
+    act: Act,
+    /// Some text
+    text: Option<String>,
+    /// How often
+    #[serde(default)]
+    #[schemars(range(max = 100_000))]
+    times: u32,
+    /// A flag
+    #[serde(default)]
+    flag: bool,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum Act {
+    /// Repeats the text.
+    Repeat,
+    /// Bounds itself.
+    Bound,
+    /// Pages.
+    Page,
+    Fail,
+    Panic,
+}
+
+impl Tool for Probe {
+    const NAME: &'static str = "Probe";
+    const DESCRIPTION: &'static str = "Test.";
+    const ALIASES: &'static [(&'static str, &'static str)] = &[("content", "text")];
+    type Params = ProbeParams;
+
+    fn run(&self, cx: &Context<'_>, params: ProbeParams) -> Result<Answer, ToolError> {
+        let text = params.text.unwrap_or_else(|| "line\n".to_owned());
+        let text = text.repeat(params.times as usize);
+        match params.act {
+            Act::Repeat => Ok(Answer::of_output(text.as_bytes(), cx.lang())),
+            Act::Bound => {
+                let policy = cx.policy_with(&[("preset", "error")]).expect("a preset");
+                let bounded = bound(&text, &policy, Outcome::Succeeded);
+                Ok(Answer::of_bounded(&bounded, cx.lang()))
+            }
+            Act::Page => Ok(Answer::of_output(text.as_bytes(), cx.lang()).paged()),
+            Act::Fail => Err(ToolError::new(Code::Conflict, "It changed.").hint("Look again.")),
+            Act::Panic => panic!("oh no: {}", params.flag),
+        }
+    }
+}
+
+fn host(yaml: &str) -> (tempfile::TempDir, Host) {
+    let root = tempfile::tempdir().unwrap();
+    let file = FileSettings::parse("overspill.yaml", yaml).unwrap();
+    let host = Host::new(root.path(), Settings::new().with_file(file));
+    (root, host)
+}
+
+/// Calls the probe and returns its envelope as JSON, which is checked to be valid; the time is masked.
+fn answer(yaml: &str, params: Value) -> Value {
+    let (_root, host) = host(yaml);
+    let envelope = call(&Probe, &host, params);
+    assert_eq!(
+        Envelope::parse(envelope.to_json().as_bytes()).as_ref(),
+        Some(&envelope)
+    );
+    let mut json = serde_json::to_value(&envelope).unwrap();
+    json["stats"]["time_ms"] = 0.into();
+    json
+}
+
+fn failure(params: Value) -> (String, String, String) {
+    let answer = answer("", params);
+    assert_eq!(
+        (&answer["status"], &answer["data"]),
+        (&json!("error"), &json!({}))
+    );
+    let text = |value: &Value| value.as_str().unwrap().to_owned();
+    let error = &answer["error"];
+    (
+        text(&error["code"]),
+        text(&error["message"]),
+        text(&answer["text"]),
+    )
+}
+
+#[test]
+fn a_complete_answer_is_described() {
+    let params = json!({ "act": "repeat", "times": 2, "text": null });
+    assert_eq!(
+        answer("", params.clone()),
+        json!({
+            "status": "success",
+            "data": { "content": "line\nline\n", "truncated": false },
+            "text": "Complete output: 2 lines, 10 bytes.",
+            "stats": { "time_ms": 0 },
+            "context": { "cwd": ".", "params_input": params },
+        })
+    );
+}
+
+#[test]
+fn parameters_are_refused_in_the_words_of_the_contract() {
+    let cases = [
+        (json!({}), "Missing required parameter 'act'."),
+        (json!([1]), "The parameters must be a JSON object."),
+        (
+            json!({ "act": 1 }),
+            "act must be one of fail, panic, repeat, bound, page.",
+        ),
+        (
+            json!({ "act": "repeat", "text": 1 }),
+            "text must be a string if provided.",
+        ),
+        (
+            json!({ "act": "repeat", "flag": "yes" }),
+            "flag must be a boolean if provided.",
+        ),
+        (
+            json!({ "act": "repeat", "times": -1 }),
+            "times must be an integer from 0 to 100000 if provided.",
+        ),
+        (
+            json!({ "act": "repeat", "times": 1.5 }),
+            "times must be an integer from 0 to 100000 if provided.",
+        ),
+        (
+            json!({ "act": "repeat", "tims": 1 }),
+            "Unknown parameter 'tims'; the nearest known one is 'times'.",
+        ),
+        (
+            json!({ "act": "repeat", "text": "a", "content": "b" }),
+            "'text' and 'content' are the same parameter; give one of them.",
+        ),
+    ];
+    for (params, expected) in cases {
+        let (code, message, _) = failure(params);
+        assert_eq!(
+            (code.as_str(), message.as_str()),
+            ("INVALID_PARAM", expected)
+        );
+    }
+    let (_, _, text) = failure(json!({ "act": "repeat", "x": 1 }));
+    assert!(
+        text.ends_with("\nParameters of Probe: act, text, times, flag."),
+        "{text}"
+    );
+}
+
+#[test]
+fn an_alias_stands_for_its_parameter() {
+    let answer = answer("", json!({ "act": "repeat", "content": "x", "times": 3 }));
+    assert_eq!(answer["data"]["content"], "xxx");
+}
+
+#[test]
+fn text_that_is_no_json_is_an_answer_too() {
+    let (_root, host) = host("");
+    let envelope = Probe.call_json(&host, "{'act'");
+    let error = envelope.error.unwrap();
+    assert_eq!(error.code, Code::InvalidParam);
+    assert!(
+        error
+            .message
+            .starts_with("The parameters are not JSON: key must be a string")
+    );
+}
+
+#[test]
+fn errors_and_panics_are_answers() {
+    let (code, message, text) = failure(json!({ "act": "fail" }));
+    assert_eq!(
+        (&*code, &*message, &*text),
+        ("CONFLICT", "It changed.", "It changed.\nLook again.")
+    );
+    let (code, message, _) = failure(json!({ "act": "panic", "flag": true }));
+    assert_eq!(
+        (&*code, &*message),
+        (
+            "INTERNAL_ERROR",
+            "Probe failed by a fault of its own: oh no: true"
+        )
+    );
+}
+
+#[test]
+fn an_answer_is_bounded_once() {
+    let yaml = "tools:\n  Probe: {max_lines: 3}\n";
+    let cut = answer(yaml, json!({ "act": "repeat", "times": 200 }));
+    assert_eq!(
+        (&cut["status"], &cut["data"]["preview"]),
+        (&json!("partial"), &json!("line\nline\nline"))
+    );
+    // The tool's own choice holds over the settings, as an option of the call does.
+    let own = answer(
+        "tools:\n  Probe: {max_bytes: 10}\n",
+        json!({ "act": "bound", "times": 200 }),
+    );
+    assert_eq!(own["data"]["truncation"]["kept_lines"], 100);
+    let paged = answer(yaml, json!({ "act": "page", "times": 200 }));
+    assert_eq!(
+        (&paged["status"], &paged["context"]["truncation_skip"]),
+        (&json!("success"), &json!(true))
+    );
+}
+
+#[test]
+fn long_parameters_are_not_repeated_at_length() {
+    let long = "x".repeat(1_000_000);
+    for params in [
+        json!({ "act": "page", "text": long }),
+        json!({ "act": long }),
+        json!({ long.clone(): 1 }),
+    ] {
+        let answer = answer("", params).to_string();
+        assert!(answer.len() < 10_000, "{}", answer.len());
+    }
+}
+
+#[test]
+fn the_schema_says_what_a_model_needs() {
+    assert_eq!(
+        Probe.schema(),
+        json!({
+            "type": "object",
+            "properties": {
+                "act": { "description": "What it does", "type": "string", "enum": ["fail", "panic", "repeat", "bound", "page"] },
+                "text": { "description": "Some text", "type": "string" },
+                "times": { "description": "How often", "type": "integer", "minimum": 0, "maximum": 100_000, "default": 0 },
+                "flag": { "description": "A flag", "type": "boolean", "default": false },
+            },
+            "required": ["act"],
+            "additionalProperties": false,
+        })
+    );
+}
+
+/// Takes down what is logged.
+struct Recorder(Arc<Mutex<Vec<String>>>);
+
+impl tracing::Subscriber for Recorder {
+    fn enabled(&self, _: &tracing::Metadata<'_>) -> bool {
+        true
+    }
+    fn new_span(&self, _: &tracing::span::Attributes<'_>) -> tracing::span::Id {
+        tracing::span::Id::from_u64(1)
+    }
+    fn record(&self, _: &tracing::span::Id, _: &tracing::span::Record<'_>) {}
+    fn record_follows_from(&self, _: &tracing::span::Id, _: &tracing::span::Id) {}
+    fn event(&self, event: &tracing::Event<'_>) {
+        struct Fields(String);
+        impl tracing::field::Visit for Fields {
+            fn record_debug(&mut self, field: &tracing::field::Field, value: &dyn std::fmt::Debug) {
+                if field.name() != "time_ms" {
+                    self.0 += &format!("{}={value:?} ", field.name());
+                }
+            }
+        }
+        let mut fields = Fields(String::new());
+        event.record(&mut fields);
+        self.0.lock().unwrap().push(fields.0.trim_end().to_owned());
+    }
+    fn enter(&self, _: &tracing::span::Id) {}
+    fn exit(&self, _: &tracing::span::Id) {}
+}
+
+#[test]
+fn every_call_is_logged() {
+    let log = Arc::new(Mutex::new(Vec::new()));
+    tracing::subscriber::with_default(Recorder(Arc::clone(&log)), || {
+        answer("", json!({ "act": "repeat", "times": 2001 }));
+        answer("", json!({ "act": "fail" }));
+    });
+    assert_eq!(
+        *log.lock().unwrap(),
+        [
+            "message=tool call tool=\"Probe\" status=\"partial\" original_bytes=10005 kept_bytes=9999",
+            "message=tool call tool=\"Probe\" status=\"error\"",
+        ]
+    );
+}
