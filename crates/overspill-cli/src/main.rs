@@ -2,7 +2,6 @@
 
 mod app;
 mod args;
-mod buffer;
 mod commands;
 mod config;
 mod exit;
@@ -51,7 +50,7 @@ fn run(cli: &Cli, matches: &clap::ArgMatches) -> anyhow::Result<ExitCode> {
         Command::Show(args) => commands::show::run(&App::new(matches)?, args),
         Command::List(args) => commands::list::run(&App::new(matches)?, args),
         Command::Clean(args) => commands::clean::run(&App::new(matches)?, args),
-        Command::Call(args) => commands::tools::call(&App::new(matches)?, args),
+        Command::Call(args) => commands::tools::call(App::new(matches)?, args),
         Command::Tools(args) => commands::tools::list(args),
         Command::Config(args) => commands::config::run(matches, args),
         Command::Completions(args) => commands::generate::completions(args),

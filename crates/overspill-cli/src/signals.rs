@@ -74,6 +74,16 @@ pub(crate) fn outlive_file_limit() -> io::Result<()> {
     flag::register(SIGXFSZ, Arc::new(AtomicBool::new(false))).map(drop)
 }
 
+/// Returns a flag that the first request to stop sets. The second ends us.
+pub(crate) fn stop_flag() -> io::Result<Arc<AtomicBool>> {
+    let is_stopped = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM, SIGHUP] {
+        flag::register_conditional_shutdown(signal, 128 + signal, Arc::clone(&is_stopped))?;
+        flag::register(signal, Arc::clone(&is_stopped))?;
+    }
+    Ok(is_stopped)
+}
+
 /// Lets a first Ctrl-C pass: it ends what feeds our pipe, and then we print what came. A second one ends us.
 pub(crate) fn outlive_interrupt() -> io::Result<Arc<AtomicBool>> {
     let is_interrupted = Arc::new(AtomicBool::new(false));

@@ -4,6 +4,8 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
+use overspill::notice::Message;
+use overspill::{Code, Context, ToolError};
 
 /// Where a glob with a `/` in it starts. One without matches names at any depth.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -63,6 +65,20 @@ impl Globs {
     pub(crate) fn chooses(&self, path: &[u8]) -> bool {
         self.set.is_match(OsStr::from_bytes(path)) != self.is_negated
     }
+}
+
+/// Reads a glob parameter of a call.
+pub(crate) fn parse(
+    cx: &Context<'_>,
+    name: &str,
+    glob: &str,
+    anchor: Anchor,
+) -> Result<Globs, ToolError> {
+    Globs::new(glob, anchor).map_err(|details| {
+        let message = Message::BadGlob.say(cx.lang(), &[("name", name), ("details", &details)]);
+        let hint = Message::TryGlob.say(cx.lang(), &[("example", "'src/**/*.{ts,tsx}'")]);
+        ToolError::new(Code::InvalidParam, message).hint(hint)
+    })
 }
 
 #[cfg(test)]

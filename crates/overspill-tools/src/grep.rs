@@ -11,18 +11,18 @@ mod page;
 mod scan;
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use overspill::notice::Message;
 use overspill::{Answer, Code, Context, Limits, Tool, ToolError};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use self::collect::{Line, Wanted, collect};
+use self::collect::{Collected, Wanted, collect};
 use self::engine::{Engine, Reading};
 use self::input::Stop;
 use self::scan::{Goal, Hit, Scanned, Search, Source, scan};
-use crate::globs::{Anchor, Globs};
+use crate::globs::{self, Anchor, Globs};
 use crate::sandbox::{Kind, Place, Root};
 use crate::target::{self, Target, quoted};
 use crate::walk::{self, Filter, Found, Walk};
@@ -110,7 +110,7 @@ impl Tool for Grep {
 
     fn run(&self, cx: &Context<'_>, params: GrepParams) -> Result<Answer, ToolError> {
         let start = Instant::now();
-        let time_limit = time_limit(cx);
+        let time_limit = walk::time_limit(cx);
         let stop = Stop {
             deadline: start + time_limit,
             is_over: Arc::default(),
@@ -120,13 +120,6 @@ impl Tool for Grep {
         let page = found.page(cx, &params, &stop);
         page.answer(cx, &params, start.elapsed(), time_limit)
     }
-}
-
-/// Returns how long a search may take.
-pub(crate) fn time_limit(cx: &Context<'_>) -> Duration {
-    let milliseconds = cx.settings().number("search_timeout_ms");
-    // Without a limit a day is as good as none.
-    Duration::from_millis(milliseconds.map_or(86_400_000, |n| n as u64))
 }
 
 fn compile(cx: &Context<'_>, params: &GrepParams, deadline: Instant) -> Result<Engine, ToolError> {
@@ -144,20 +137,6 @@ fn compile(cx: &Context<'_>, params: &GrepParams, deadline: Instant) -> Result<E
         };
         let message = Message::BadPattern.say(cx.lang(), &[("details", &details)]);
         ToolError::new(Code::InvalidParam, message).hint(hint.say(cx.lang(), &[]))
-    })
-}
-
-/// Reads a glob parameter.
-pub(crate) fn globs(
-    cx: &Context<'_>,
-    name: &str,
-    glob: &str,
-    anchor: Anchor,
-) -> Result<Globs, ToolError> {
-    Globs::new(glob, anchor).map_err(|details| {
-        let message = Message::BadGlob.say(cx.lang(), &[("name", name), ("details", &details)]);
-        let hint = Message::TryGlob.say(cx.lang(), &[("example", "'src/**/*.{ts,tsx}'")]);
-        ToolError::new(Code::InvalidParam, message).hint(hint)
     })
 }
 
@@ -180,7 +159,7 @@ fn find(
     let include = params
         .include
         .as_deref()
-        .map(|glob| globs(cx, "include", glob, Anchor::Anywhere))
+        .map(|glob| globs::parse(cx, "include", glob, Anchor::Anywhere))
         .transpose()?;
     let root = target::root(cx)?;
     let target = target::find(cx, &root, &params.path, Message::NoSearchRoot)?;
@@ -213,6 +192,8 @@ fn find(
         engine,
         multiline: params.multiline,
         first_only: params.output_mode == OutputMode::FilesWithMatches,
+        wanted: (params.output_mode == OutputMode::Content && params.offset == 0)
+            .then(|| wanted(cx, params)),
     });
     let goal = Goal {
         wanted: params
@@ -300,31 +281,25 @@ fn below(
 
 impl Outcome {
     /// Reads what the page shows.
-    fn page(self, cx: &Context<'_>, params: &GrepParams, stop: &Stop) -> page::Page {
-        let limits = page::limits(cx);
+    fn page(mut self, cx: &Context<'_>, params: &GrepParams, stop: &Stop) -> page::Page {
         let (hits, skip) = self.hits_from(params);
-        let lines: Vec<Line> = match params.output_mode {
+        let hits = hits.to_vec();
+        let collected = match params.output_mode {
             OutputMode::Content if !hits.is_empty() => {
-                let (before, after) = neighbours(cx, params);
                 let wanted = Wanted {
                     skip,
-                    matches: most(&limits, params),
-                    before,
-                    after,
-                    line_chars: limits
-                        .max_line_chars()
-                        .unwrap_or_else(|| limits.reach_bytes()),
-                    bytes: limits.reach_bytes().saturating_add(1),
+                    ..wanted(cx, params)
                 };
-                collect(&self.search, hits, wanted, stop)
+                collect(&self.search, &hits, wanted, stop)
             }
-            _ => Vec::new(),
+            _ => Collected::default(),
         };
-        let hits = hits.to_vec();
+        self.scanned.timed_out |= collected.timed_out;
         page::Page {
             hits,
-            lines,
-            limits,
+            lines: collected.lines,
+            lost: collected.lost,
+            limits: target::paging_limits(cx),
             search: self.search,
             scanned: self.scanned,
             path_resolved: self.path_resolved,
@@ -352,11 +327,21 @@ impl Outcome {
     }
 }
 
-/// Returns how many lines are shown before and after a match.
-fn neighbours(cx: &Context<'_>, params: &GrepParams) -> (usize, usize) {
+/// Returns what the page wants, if it starts with the first match.
+fn wanted(cx: &Context<'_>, params: &GrepParams) -> Wanted {
+    let limits = target::paging_limits(cx);
     let both = params
         .context
         .or_else(|| cx.settings().number("show_context"))
         .unwrap_or(0);
-    (params.before.unwrap_or(both), params.after.unwrap_or(both))
+    Wanted {
+        skip: 0,
+        matches: most(&limits, params),
+        before: params.before.unwrap_or(both),
+        after: params.after.unwrap_or(both),
+        line_chars: limits
+            .max_line_chars()
+            .unwrap_or_else(|| limits.reach_bytes()),
+        bytes: limits.reach_bytes().saturating_add(1),
+    }
 }

@@ -3,10 +3,17 @@
 //! [`TOOLS`] is the one list; each is an [`overspill::Tool`], called through [`overspill::call`]. All walking and searching
 //! dependencies live here. The library below decides what a model sees; this crate only finds it.
 
+mod buffer;
+pub mod glob;
 mod globs;
 pub mod grep;
+pub mod ls;
 pub mod page;
+pub mod process;
+pub mod read;
+pub mod repo_structure;
 mod rules;
+pub mod run;
 mod sandbox;
 pub mod search;
 mod target;
@@ -15,5 +22,14 @@ mod walk;
 
 use overspill::AnyTool;
 
+pub use self::buffer::Buffer;
+
 /// Every tool there is.
-pub static TOOLS: &[&dyn AnyTool] = &[&grep::Grep];
+pub static TOOLS: &[&dyn AnyTool] = &[
+    &grep::Grep,
+    &read::Read,
+    &ls::Ls,
+    &glob::Glob,
+    &repo_structure::RepoStructure,
+    &run::Run,
+];

@@ -1,6 +1,7 @@
 //! Pages through a file by line, in memory bounded by the page.
 
 use std::io::{self, Read, Seek, SeekFrom};
+use std::time::{Duration, Instant};
 
 use memchr::{memchr_iter, memrchr_iter};
 
@@ -53,12 +54,43 @@ pub fn read(mut file: impl Read + Seek, range: Range, max_bytes: usize) -> io::R
 }
 
 fn read_from(file: &mut impl Read, first: u64, limit: u64, max_bytes: usize) -> io::Result<Page> {
-    let after = first.saturating_add(limit);
     let mut page = Page {
         first_line: first,
         ..Page::default()
     };
+    let passed = lines(file, first, limit, None, |byte, wanted| {
+        if page.bytes.is_empty() {
+            page.first_byte = byte;
+        }
+        let room = max_bytes - page.bytes.len();
+        page.bytes
+            .extend_from_slice(&wanted[..wanted.len().min(room)]);
+    })?;
+    page.total_lines = passed.lines;
+    Ok(page)
+}
+
+/// How much of a file was passed over.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) struct Passed {
+    /// How many lines it has, as far as they were counted.
+    pub(crate) lines: u64,
+    /// Whether that is all of them.
+    pub(crate) is_all: bool,
+}
+
+/// Passes over a file; `take` gets the `limit` lines from line `first` on, in pieces, each with the byte it starts at. What
+/// follows is only counted, for no longer than `counting` if that is given.
+pub(crate) fn lines(
+    file: &mut impl Read,
+    first: u64,
+    limit: u64,
+    counting: Option<Duration>,
+    mut take: impl FnMut(u64, &[u8]),
+) -> io::Result<Passed> {
+    let after = first.saturating_add(limit);
     let (mut counter, mut passed) = (LineCounter::default(), 0);
+    let mut taken_at: Option<Instant> = None;
     let mut chunk = vec![0; CHUNK_BYTES];
     loop {
         let len = match file.read(&mut chunk) {
@@ -71,18 +103,25 @@ fn read_from(file: &mut impl Read, first: u64, limit: u64, max_bytes: usize) -> 
         let line = counter.newlines + 1;
         let start = offset_of_line(chunk, line, first);
         let end = offset_of_line(chunk, line, after);
-        let room = max_bytes - page.bytes.len();
-        let wanted = &chunk[start..end];
-        if page.bytes.is_empty() {
-            page.first_byte = passed + start as u64;
+        if start < end {
+            take(passed + start as u64, &chunk[start..end]);
         }
-        page.bytes
-            .extend_from_slice(&wanted[..wanted.len().min(room)]);
         counter.push(chunk);
         passed += len as u64;
+        if counter.newlines + 1 >= after {
+            let taken_at = *taken_at.get_or_insert_with(Instant::now);
+            if counting.is_some_and(|counting| taken_at.elapsed() > counting) {
+                return Ok(Passed {
+                    lines: counter.lines(),
+                    is_all: false,
+                });
+            }
+        }
     }
-    page.total_lines = counter.lines();
-    Ok(page)
+    Ok(Passed {
+        lines: counter.lines(),
+        is_all: true,
+    })
 }
 
 /// Returns where line `wanted` starts in a chunk whose first byte is on line `line`; its length if that is further on.

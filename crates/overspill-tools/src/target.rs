@@ -4,9 +4,9 @@ use std::fs::File;
 use std::sync::Arc;
 
 use overspill::notice::Message;
-use overspill::{Code, Context, Entry, ToolError, io_cause};
+use overspill::{Code, Context, Entry, Limits, ToolError, io_cause};
 
-use crate::sandbox::{Place, Refusal, Root};
+use crate::sandbox::{Kind, Place, Refusal, Root};
 
 /// The most chars of a parameter that an answer repeats.
 const QUOTED_CHARS: usize = 200;
@@ -43,16 +43,42 @@ pub(crate) fn find(
         return Ok(Target::Spill(entry, file));
     }
     Err(match refusal {
-        Refusal::Outside => {
-            let message = Message::OutsideRoot.say(cx.lang(), &[]);
-            ToolError::new(Code::AccessDenied, message).hint(Message::TryInside.say(cx.lang(), &[]))
-        }
+        Refusal::Outside => outside(cx),
         Refusal::Missing => {
             let message = missing.say(cx.lang(), &[("path", &quoted(given))]);
             ToolError::new(Code::NotFound, message).hint(Message::TryOtherPath.say(cx.lang(), &[]))
         }
         Refusal::System(error) => trouble(cx, given, &error),
     })
+}
+
+/// Returns the error of a path that leads outside.
+pub(crate) fn outside(cx: &Context<'_>) -> ToolError {
+    let message = Message::OutsideRoot.say(cx.lang(), &[]);
+    ToolError::new(Code::AccessDenied, message).hint(Message::TryInside.say(cx.lang(), &[]))
+}
+
+/// Finds the directory that a path names.
+pub(crate) fn directory(cx: &Context<'_>, given: &str) -> Result<Place, ToolError> {
+    let root = root(cx)?;
+    let resolved = match find(cx, &root, given, Message::NoSuchPath)? {
+        Target::Inside(place) if place.kind == Kind::Directory => return Ok(place),
+        Target::Inside(place) => place.shown(),
+        Target::Spill(entry, _) => entry.path,
+    };
+    let message = Message::NotADirectory.say(cx.lang(), &[("path", &quoted(given))]);
+    Err(ToolError::new(Code::InvalidParam, message)
+        .hint(Message::TryOtherPath.say(cx.lang(), &[]))
+        .path_resolved(resolved))
+}
+
+/// Returns the limits of a tool that pages. The guard is one of them: what a page leaves out is reached by the next.
+pub(crate) fn paging_limits(cx: &Context<'_>) -> Limits {
+    let limits = cx.policy().limits;
+    match cx.settings().max_result_chars() {
+        Some(max) => limits.chars(limits.max_chars().map_or(max, |chars| chars.min(max))),
+        None => limits,
+    }
 }
 
 /// Opens a spill by its path or its whole id.

@@ -9,9 +9,10 @@ use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt as _;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, mpsc};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use overspill::Context;
+use overspill::notice::Message;
+use overspill::{Answer, Code, Context, ToolError};
 use rustix::fs::{AtFlags, FileType, RawDir, statat};
 
 use crate::rules::{Rules, Signs, Verdict, join};
@@ -109,6 +110,45 @@ impl Walked {
                 .cmp(&a.modified)
                 .then_with(|| a.path.cmp(&b.path))
         });
+    }
+}
+
+/// Returns how long a search may take.
+pub(crate) fn time_limit(cx: &Context<'_>) -> Duration {
+    let milliseconds = cx.settings().number("search_timeout_ms");
+    // Without a limit a day is as good as none.
+    Duration::from_millis(milliseconds.map_or(86_400_000, |n| n as u64))
+}
+
+/// Returns the error of a search that found nothing in its time.
+pub(crate) fn timeout(cx: &Context<'_>, time_limit: Duration) -> ToolError {
+    let t = time_limit.as_millis().to_string();
+    let message = Message::SearchTimeout.say(cx.lang(), &[("t", &t)]);
+    ToolError::new(Code::Timeout, message).hint(Message::TryNarrower.say(cx.lang(), &[]))
+}
+
+/// Says what a walk did not reach.
+pub(crate) fn remarks(cx: &Context<'_>, walked: &Walked, time_limit: Duration) -> Vec<String> {
+    let [t, n] = [time_limit.as_millis() as u64, walked.unreadable].map(|n| n.to_string());
+    let remarks = [
+        (!walked.is_complete, Message::TimeLimit),
+        (walked.unreadable > 0, Message::Unreadable),
+    ];
+    let applying = remarks.into_iter().filter(|(applies, _)| *applies);
+    applying
+        .map(|(_, message)| message.say(cx.lang(), &[("t", &t), ("n", &n)]))
+        .collect()
+}
+
+/// Marks the answer of a walk as what it is: all there is, or not.
+pub(crate) fn marked(answer: Answer, walked: &Walked, is_truncated: bool) -> Answer {
+    let answer = match walked.is_complete {
+        true => answer,
+        false => answer.data("aborted_reason", "timeout"),
+    };
+    match walked.is_complete && walked.unreadable == 0 && !is_truncated {
+        true => answer,
+        false => answer.partial(),
     }
 }
 

@@ -115,7 +115,8 @@ pub fn call<T: Tool>(tool: &T, host: &Host, params: Value) -> Envelope {
 /// Calls a tool with parameters that may have turned out not to be JSON, and why.
 fn wrap<T: Tool>(tool: &T, host: &Host, params: Result<Value, String>) -> Envelope {
     let start = Instant::now();
-    let cx = Context::new(host, T::NAME);
+    let params_chars = params.as_ref().map_or(0, |params| params.to_string().len());
+    let cx = Context::new(host, T::NAME, params_chars.min(PARAMS_BYTES));
     let answer = catch_unwind(AssertUnwindSafe(|| {
         let params = params::read::<T>(params.as_ref(), cx.lang())?;
         tool.run(&cx, params)

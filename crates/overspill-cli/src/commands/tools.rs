@@ -14,7 +14,7 @@ use crate::args::{CallArgs, Format, ToolsArgs};
 use crate::exit::{self, usage_error};
 use crate::people;
 use crate::progress::Ticker;
-use crate::{config, output};
+use crate::{config, output, signals};
 
 /// The most JSON that a call reads from stdin.
 const PARAMS_BYTES: u64 = 16 << 20;
@@ -207,9 +207,15 @@ fn code(is_error: bool) -> ExitCode {
 }
 
 /// `overspill call`: calls a tool and prints its envelope.
-pub(crate) fn call(app: &App, args: &CallArgs) -> anyhow::Result<ExitCode> {
+pub(crate) fn call(app: App, args: &CallArgs) -> anyhow::Result<ExitCode> {
     let Some(tool) = find(&args.tool) else {
         return Err(unknown(&args.tool));
+    };
+    signals::outlive_file_limit()?;
+    let host = match tool.name() {
+        // Stopping us stops the command, which is in a process group of its own.
+        "Run" => app.host.cancelled_by(signals::stop_flag()?),
+        _ => app.host,
     };
     let text = match args.params.as_deref() {
         None => "{}".to_owned(),
@@ -223,7 +229,7 @@ pub(crate) fn call(app: &App, args: &CallArgs) -> anyhow::Result<ExitCode> {
         }
         Some(text) => text.to_owned(),
     };
-    let envelope = tool.call_json(&app.host, &text);
+    let envelope = tool.call_json(&host, &text);
     output::print_line(&envelope.to_json())?;
     Ok(code(envelope.status == Status::Error))
 }

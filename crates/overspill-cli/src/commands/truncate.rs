@@ -8,11 +8,11 @@ use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use overspill::{Envelope, Outcome, Policy, Sink, io_cause};
+use overspill_tools::Buffer;
 use serde_json::{Value, json};
 
 use crate::app::App;
 use crate::args::Format;
-use crate::buffer::Buffer;
 use crate::exit::{self, usage_error};
 use crate::output::{self, Facts};
 use crate::progress::Progress;

@@ -46,13 +46,23 @@ pub(super) struct Line {
     pub(super) is_cut: bool,
 }
 
-/// Collects the lines of a page; fewer where the time is over.
+/// The lines of a page.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub(super) struct Collected {
+    pub(super) lines: Vec<Line>,
+    /// How many matches were counted but were gone when they were read.
+    pub(super) lost: u64,
+    /// Whether the time was over before all were read.
+    pub(super) timed_out: bool,
+}
+
+/// Collects the lines of a page from the files that hold it.
 pub(super) fn collect(
     search: &Arc<Search>,
     hits: &[Hit],
     wanted: Wanted,
     stop: &Stop,
-) -> Vec<Line> {
+) -> Collected {
     let deadline = stop.deadline.max(Instant::now() + AFTERWARDS);
     let stop = Stop {
         deadline,
@@ -69,11 +79,21 @@ pub(super) fn collect(
         move || collect_all(&search, &hits, wanted, stop, &sender)
     });
     drop(sender);
-    let mut lines = Vec::new();
-    while let Ok(more) = receiver.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
-        lines.extend(more);
+    let mut collected = Collected::default();
+    loop {
+        match receiver.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+            Ok((lines, lost)) => {
+                collected.lines.extend(lines);
+                collected.lost += lost;
+            }
+            Err(mpsc::RecvTimeoutError::Disconnected) => break,
+            Err(mpsc::RecvTimeoutError::Timeout) => {
+                collected.timed_out = true;
+                break;
+            }
+        }
     }
-    lines
+    collected
 }
 
 fn collect_all(
@@ -81,54 +101,106 @@ fn collect_all(
     hits: &[Hit],
     wanted: Wanted,
     stop: Stop,
-    sender: &mpsc::Sender<Vec<Line>>,
+    sender: &mpsc::Sender<(Vec<Line>, u64)>,
 ) {
-    let searcher = searcher(search)
-        .line_number(true)
-        .before_context(wanted.before)
-        .after_context(wanted.after)
-        .build();
-    let mut input = Input::new(searcher, stop);
-    let (mut skip, mut left, mut room) = (wanted.skip, wanted.matches, wanted.bytes);
+    let mut input = Input::new(searcher_of_lines(search, wanted), stop);
+    let mut left = wanted;
     for hit in hits {
-        let mut lines = Lines {
-            search,
-            wanted,
-            file: hit.file,
-            skip,
-            left,
-            room,
-            near: Vec::new(),
-            lines: Vec::new(),
+        let mut lines = Lines::new(search, left, hit.file, After::Stop);
+        let expected = (hit.lines - left.skip).min(left.matches);
+        match &hit.collected {
+            Some(collected) => lines.take_collected(collected),
+            None => {
+                let file = &search.files[hit.file];
+                let opened = search.source.open(&file.path);
+                // What went away since it was counted is missing from the page, and that is the truth by now.
+                let _ = opened.and_then(|open| match &search.engine {
+                    Engine::Linear(matcher) => input.search(open, file.bytes, matcher, &mut lines),
+                    Engine::Backtracking(matcher) => {
+                        input.search(open, file.bytes, matcher, &mut lines)
+                    }
+                });
+            }
+        }
+        let taken = left.matches - lines.wanted.matches;
+        let has_room = lines.wanted.bytes > 0;
+        let lost = if has_room {
+            expected - taken.min(expected)
+        } else {
+            0
         };
-        let file = &search.files[hit.file];
-        let opened = search.source.open(&file.path);
-        // What went away since it was counted is missing from the page, and that is the truth by now.
-        let _ = opened.and_then(|open| match &search.engine {
-            Engine::Linear(matcher) => input.search(open, file.bytes, matcher, &mut lines),
-            Engine::Backtracking(matcher) => input.search(open, file.bytes, matcher, &mut lines),
-        });
-        (skip, left, room) = (0, lines.left, lines.room);
-        if sender.send(lines.lines).is_err() || left == 0 || room == 0 {
+        left = Wanted {
+            skip: 0,
+            ..lines.wanted
+        };
+        if sender.send((lines.lines, lost)).is_err() || left.matches == 0 || !has_room {
             return;
         }
     }
 }
 
-/// Takes the wanted lines of one file.
-struct Lines<'s> {
-    search: &'s Search,
-    wanted: Wanted,
-    file: usize,
-    skip: u64,
-    left: u64,
-    room: usize,
-    /// Neighbours that may turn out to stand before a wanted match.
-    near: Vec<Line>,
-    lines: Vec<Line>,
+/// Returns how the lines of a page are read.
+pub(super) fn searcher_of_lines(search: &Search, wanted: Wanted) -> Searcher {
+    searcher(search)
+        .line_number(true)
+        .before_context(wanted.before)
+        .after_context(wanted.after)
+        .build()
 }
 
-impl Lines<'_> {
+/// What becomes of the matches after the wanted ones.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum After {
+    /// The search of the file ends.
+    Stop,
+    /// They are counted.
+    Count,
+}
+
+/// Takes the wanted lines of one file.
+pub(super) struct Lines<'s> {
+    search: &'s Search,
+    /// What is still wanted.
+    wanted: Wanted,
+    file: usize,
+    after: After,
+    /// How many lines match, the unwanted ones included.
+    pub(super) seen: u64,
+    /// Neighbours that may turn out to stand before a wanted match.
+    near: Vec<Line>,
+    pub(super) lines: Vec<Line>,
+}
+
+impl<'s> Lines<'s> {
+    pub(super) fn new(search: &'s Search, wanted: Wanted, file: usize, after: After) -> Lines<'s> {
+        Lines {
+            search,
+            wanted,
+            file,
+            after,
+            seen: 0,
+            near: Vec::new(),
+            lines: Vec::new(),
+        }
+    }
+
+    /// Takes lines that were collected while they were counted.
+    fn take_collected(&mut self, collected: &[Line]) {
+        for line in collected {
+            if line.is_match {
+                if self.wanted.matches == 0 || self.wanted.bytes == 0 {
+                    return;
+                }
+                self.wanted.matches -= 1;
+            }
+            self.push(line.clone());
+        }
+    }
+
+    fn is_full(&self) -> bool {
+        self.wanted.matches == 0 || self.wanted.bytes == 0
+    }
+
     fn line(&self, number: u64, bytes: &[u8], is_match: bool) -> Line {
         let bytes = bytes
             .strip_suffix(b"\n")
@@ -149,19 +221,21 @@ impl Lines<'_> {
     }
 
     fn push(&mut self, line: Line) {
-        self.room = self.room.saturating_sub(line.text.len() + 1);
+        self.wanted.bytes = self.wanted.bytes.saturating_sub(line.text.len() + 1);
         self.lines.push(line);
     }
 
     /// Takes a line that matches; tells whether more are wanted.
     fn take(&mut self, number: u64, bytes: &[u8]) -> bool {
-        if self.skip > 0 {
-            self.skip -= 1;
+        self.seen += 1;
+        if self.wanted.skip > 0 {
+            self.wanted.skip -= 1;
             self.near.clear();
             return true;
         }
-        if self.left == 0 || self.room == 0 {
-            return false;
+        if self.is_full() {
+            self.near.clear();
+            return self.after == After::Count;
         }
         let first = number.saturating_sub(self.wanted.before as u64);
         for line in std::mem::take(&mut self.near) {
@@ -169,7 +243,7 @@ impl Lines<'_> {
                 self.push(line);
             }
         }
-        self.left -= 1;
+        self.wanted.matches -= 1;
         let line = self.line(number, bytes, true);
         self.push(line);
         true
@@ -187,24 +261,21 @@ impl Sink for &mut Lines<'_> {
             }
         }
         // Without neighbours after it the last match is the last line.
-        Ok(self.left > 0 || self.wanted.after > 0)
+        Ok(!self.is_full() || self.wanted.after > 0 || self.after == After::Count)
     }
 
     fn context(&mut self, _: &Searcher, near: &SinkContext<'_>) -> io::Result<bool> {
         let number = near.line_number().unwrap_or(1);
-        let last = self
-            .lines
-            .iter()
-            .rev()
-            .find(|line| line.is_match)
-            .map(|line| line.number);
-        let line = self.line(number, near.bytes(), false);
-        if last.is_some_and(|last| number <= last + self.wanted.after as u64) {
+        let last = self.lines.iter().rev().find(|line| line.is_match);
+        let follows = last.is_some_and(|last| number <= last.number + self.wanted.after as u64);
+        if follows && self.wanted.bytes > 0 {
+            let line = self.line(number, near.bytes(), false);
             self.push(line);
-        } else if self.left > 0 {
+        } else if !self.is_full() {
+            let line = self.line(number, near.bytes(), false);
             self.near.push(line);
         } else {
-            return Ok(false);
+            return Ok(self.after == After::Count);
         }
         Ok(true)
     }

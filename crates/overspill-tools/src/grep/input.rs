@@ -12,7 +12,7 @@ use grep_searcher::{Searcher, Sink};
 use overspill::is_binary;
 
 /// Up to what size a file is searched as a whole; a larger one goes through a window.
-const HELD_BYTES: usize = 1 << 20;
+pub(super) const HELD_BYTES: usize = 1 << 20;
 
 const UTF8_MARK: &[u8] = b"\xEF\xBB\xBF";
 
@@ -51,6 +51,11 @@ impl Input {
             held: vec![0; HELD_BYTES],
             stop,
         }
+    }
+
+    /// Returns one that searches in another way.
+    pub(crate) fn with(&self, searcher: Searcher) -> Input {
+        Input::new(searcher, self.stop.clone())
     }
 
     /// Searches a file of about `bytes` bytes.

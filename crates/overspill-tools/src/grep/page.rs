@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use overspill::notice::Message;
-use overspill::{Answer, Code, Context, Cut, Lang, Limits, Strategy, ToolError, cut};
+use overspill::{Answer, Context, Cut, Lang, Limits, Strategy, ToolError, cut};
 use serde_json::{Map, Value, json};
 
 use super::collect::Line;
@@ -14,6 +14,7 @@ use super::scan::{Hit, Scanned, Search};
 use super::{GrepParams, OutputMode};
 use crate::sandbox::shown;
 use crate::target::quoted;
+use crate::walk;
 
 /// What of a line is left at least, however long the path before it is.
 const LEAST_CHARS: usize = 20;
@@ -24,20 +25,13 @@ pub(super) struct Page {
     pub(super) hits: Vec<Hit>,
     /// The lines of the page, in content mode.
     pub(super) lines: Vec<Line>,
+    /// How many matches were counted but were gone when they were read.
+    pub(super) lost: u64,
     pub(super) limits: Limits,
     pub(super) search: Arc<Search>,
     pub(super) scanned: Scanned,
     pub(super) path_resolved: String,
     pub(super) is_file: bool,
-}
-
-/// Returns the content limits. The guard is one of them: what a page leaves out is reached by the next.
-pub(super) fn limits(cx: &Context<'_>) -> Limits {
-    let limits = cx.policy().limits;
-    match cx.settings().max_result_chars() {
-        Some(max) => limits.chars(limits.max_chars().map_or(max, |chars| chars.min(max))),
-        None => limits,
-    }
 }
 
 /// What a page shows.
@@ -61,12 +55,11 @@ impl Page {
         time_limit: Duration,
     ) -> Result<Answer, ToolError> {
         let lang = cx.lang();
-        if self.scanned.hits.is_empty() && self.scanned.timed_out {
-            let t = time_limit.as_millis().to_string();
-            let message = Message::SearchTimeout.say(lang, &[("t", &t)]);
-            return Err(ToolError::new(Code::Timeout, message)
-                .hint(Message::TryNarrower.say(lang, &[]))
-                .path_resolved(self.path_resolved.as_str()));
+        let is_content = params.output_mode == OutputMode::Content;
+        let has_nothing = self.scanned.hits.is_empty() || (is_content && self.lines.is_empty());
+        if has_nothing && self.scanned.timed_out {
+            let error = walk::timeout(cx, time_limit);
+            return Err(error.path_resolved(self.path_resolved.as_str()));
         }
         let body = match params.output_mode {
             OutputMode::Content => self.content(),
@@ -288,7 +281,8 @@ struct Head<'a> {
 
 impl Head<'_> {
     fn total_lines(&self) -> u64 {
-        self.page.scanned.hits.iter().map(|hit| hit.lines).sum()
+        let counted: u64 = self.page.scanned.hits.iter().map(|hit| hit.lines).sum();
+        counted - self.page.lost.min(counted)
     }
 
     /// Returns how many matches, or files, there are, as far as that is known.

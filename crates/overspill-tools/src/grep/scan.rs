@@ -13,14 +13,18 @@ use std::time::{Duration, Instant};
 use grep_matcher::Matcher;
 use grep_searcher::{Searcher, SearcherBuilder, Sink, SinkMatch};
 
+use super::collect::{After, Line, Lines, Wanted, searcher_of_lines};
 use super::engine::Engine;
-use super::input::{Input, Searched, Stop};
+use super::input::{HELD_BYTES, Input, Searched, Stop};
 use crate::sandbox::{Root, reopen};
 use crate::threads;
 use crate::walk::Found;
 
 /// How long the total is counted once the page is known.
 const COUNTING: Duration = Duration::from_millis(500);
+
+/// How long what workers have found is waited for once the time is over.
+const AFTERWARDS: Duration = Duration::from_millis(30);
 
 /// The most memory that one line may take; a file with a longer one is not searched to its end.
 pub(super) const LINE_BYTES: usize = 256 << 20;
@@ -37,6 +41,8 @@ pub(super) struct Search {
     pub(super) multiline: bool,
     /// Whether one match decides about a file.
     pub(super) first_only: bool,
+    /// What the page wants of the first file that matches, where it starts there. A large file is not read twice then.
+    pub(super) wanted: Option<Wanted>,
 }
 
 /// Where the files are opened.
@@ -67,12 +73,14 @@ pub(super) struct Goal {
 }
 
 /// A file that matches.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct Hit {
     /// Which of the files.
     pub(super) file: usize,
     /// In how many lines.
     pub(super) lines: u64,
+    /// Its lines for the page, where they were collected at once.
+    pub(super) collected: Option<Vec<Line>>,
 }
 
 /// What a scan found.
@@ -121,9 +129,16 @@ pub(super) fn scan(search: &Arc<Search>, goal: Goal, stop: &Stop) -> Scanned {
         }
     };
     stop.is_over.store(true, Ordering::Relaxed);
+    if !is_known && !is_through {
+        // The workers notice that the time is over just after this thread does.
+        let last = Instant::now() + AFTERWARDS;
+        while let Ok(run) = receiver.recv_timeout(last.saturating_duration_since(Instant::now())) {
+            merge.take(run, search.first_only);
+        }
+    }
     let is_exact = merge.end == search.files.len();
     assert!(
-        !is_through || is_exact || stop.deadline <= Instant::now(),
+        !is_through || is_exact || stop.is_over(),
         "a worker of the search died"
     );
     Scanned {
@@ -183,6 +198,10 @@ impl Merge {
     }
 }
 
+/// The time was over in the middle of a file.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+struct TimedOut;
+
 struct Worker {
     search: Arc<Search>,
     stop: Stop,
@@ -199,13 +218,15 @@ impl Worker {
                 end: run.end,
                 ..Run::default()
             };
-            for file in run.start..run.end {
-                if self.stop.is_over() {
-                    return;
+            let files = run.start..run.end;
+            for file in files {
+                if self.stop.is_over() || self.count(file, &mut input, &mut run.scanned).is_err() {
+                    // The run is not complete, but what it found may be all there is to show.
+                    run.end = file;
+                    break;
                 }
-                self.count(file, &mut input, &mut run.scanned);
             }
-            if sender.send(run).is_err() {
+            if sender.send(run).is_err() || self.stop.is_over() {
                 return;
             }
         }
@@ -223,40 +244,59 @@ impl Worker {
         start.ok().map(|start| start..after(start))
     }
 
-    /// Counts the lines of a file that match.
-    fn count(&self, at: usize, input: &mut Input, scanned: &mut Scanned) {
+    /// Counts the lines of a file that match. Fails if the time is over before its end.
+    fn count(&self, at: usize, input: &mut Input, scanned: &mut Scanned) -> Result<(), TimedOut> {
         let file = &self.search.files[at];
         if file.is_ignored() {
-            return;
+            return Ok(());
         }
         let mut counter = Counter {
             lines: 0,
             first_only: self.search.first_only,
         };
-        let searched =
-            self.search
-                .source
-                .open(&file.path)
-                .and_then(|open| match &self.search.engine {
-                    Engine::Linear(matcher) => {
-                        input.search(open, file.bytes, matcher, &mut counter)
-                    }
-                    Engine::Backtracking(matcher) => {
-                        input.search(open, file.bytes, matcher, &mut counter)
-                    }
-                });
+        let mut collected = None;
+        let searched = match self.search.wanted {
+            Some(wanted) if file.bytes > HELD_BYTES as u64 => {
+                let searcher = searcher_of_lines(&self.search, wanted);
+                let mut lines = Lines::new(&self.search, wanted, at, After::Count);
+                let searched = self.search_file(file, &mut input.with(searcher), &mut lines);
+                counter.lines = lines.seen;
+                collected = Some(lines.lines);
+                searched
+            }
+            _ => self.search_file(file, input, &mut counter),
+        };
+        if counter.lines > 0 {
+            scanned.hits.push(Hit {
+                file: at,
+                lines: counter.lines,
+                collected,
+            });
+        }
         match searched {
             Ok(Searched::Text) => scanned.searched += 1,
             Ok(Searched::Binary) => scanned.binary += 1,
             // It went away, or became something else, after it was listed.
             Err(error) if is_gone(&error) => {}
+            Err(error) if error.kind() == io::ErrorKind::TimedOut => return Err(TimedOut),
             Err(_) => scanned.unreadable += 1,
         }
-        if counter.lines > 0 {
-            scanned.hits.push(Hit {
-                file: at,
-                lines: counter.lines,
-            });
+        Ok(())
+    }
+
+    fn search_file<'s, S>(
+        &self,
+        file: &Found,
+        input: &mut Input,
+        sink: &'s mut S,
+    ) -> io::Result<Searched>
+    where
+        &'s mut S: Sink<Error = io::Error>,
+    {
+        let open = self.search.source.open(&file.path)?;
+        match &self.search.engine {
+            Engine::Linear(matcher) => input.search(open, file.bytes, matcher, sink),
+            Engine::Backtracking(matcher) => input.search(open, file.bytes, matcher, sink),
         }
     }
 }

@@ -371,6 +371,12 @@ messages! {
     TryLonger:
         "Raise timeout_ms, or run it in the background with its output in a file.",
         "请调大 timeout_ms，或让它在后台运行并把输出写入文件。";
+    OutputSoFar:
+        "The output so far.",
+        "目前为止的输出。";
+    RunCancelled:
+        "The command was cancelled.",
+        "命令已被取消。";
 }
 
 impl Message {

@@ -72,6 +72,14 @@ impl Answer {
         self
     }
 
+    /// Says something else to the model. What a cut has to say stands.
+    pub fn text(mut self, text: &str) -> Answer {
+        if !self.envelope.data.contains_key("truncation") {
+            text.clone_into(&mut self.envelope.text);
+        }
+        self
+    }
+
     /// Adds a line to what the model reads.
     pub fn line(mut self, line: &str) -> Answer {
         self.envelope.text = format!("{}\n{line}", self.envelope.text);

@@ -1,9 +1,10 @@
 //! Where tools work, and what a call of one may know.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use crate::bound::{Bounded, Keeping, Paths, Policy, Sink};
-use crate::envelope::Envelope;
 use crate::error::Error;
 use crate::notice::{Lang, Outcome};
 use crate::settings::{Effective, Settings};
@@ -22,6 +23,7 @@ pub struct Host {
     unsaved: Option<String>,
     task: Option<String>,
     program: Option<String>,
+    cancelled: Arc<AtomicBool>,
 }
 
 impl Host {
@@ -37,6 +39,15 @@ impl Host {
             unsaved: None,
             task: None,
             program: None,
+            cancelled: Arc::default(),
+        }
+    }
+
+    /// Cancels long calls once the flag is set.
+    pub fn cancelled_by(self, flag: Arc<AtomicBool>) -> Host {
+        Host {
+            cancelled: flag,
+            ..self
         }
     }
 
@@ -128,15 +139,23 @@ pub struct Context<'h> {
     host: &'h Host,
     tool: &'static str,
     effective: Effective,
+    /// How long the parameters are, which the envelope repeats.
+    params_chars: usize,
 }
 
 impl<'h> Context<'h> {
-    pub(super) fn new(host: &'h Host, tool: &'static str) -> Context<'h> {
+    pub(super) fn new(host: &'h Host, tool: &'static str, params_chars: usize) -> Context<'h> {
         Context {
             host,
             tool,
             effective: host.settings.effective(tool),
+            params_chars,
         }
+    }
+
+    /// Returns the flag that is set when nobody wants the answer any more. A tool that takes long looks at it.
+    pub fn cancelled(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.host.cancelled)
     }
 
     /// Returns the project directory, which no tool may leave.
@@ -173,13 +192,19 @@ impl<'h> Context<'h> {
         Ok(self.host.policy(self.tool, &settings.effective(self.tool)))
     }
 
-    /// Ends an output that was bounded as it came. The guard holds for the envelope it becomes.
-    pub fn finish(&self, sink: Sink<'_>, outcome: Outcome) -> Answer {
-        let lang = self.lang();
+    /// Ends an output that was bounded as it came; `dress` adds what else the answer says. The guard holds for the whole
+    /// envelope.
+    pub fn finish(
+        &self,
+        sink: Sink<'_>,
+        outcome: Outcome,
+        dress: impl Fn(Answer) -> Answer,
+    ) -> Answer {
+        let dressed = |bounded: &Bounded<'_>| dress(Answer::of_bounded(bounded, self.lang()));
         let chars = |bounded: &Bounded<'_>| {
-            let envelope: Envelope = Answer::of_bounded(bounded, lang).envelope;
-            envelope.to_json().chars().count()
+            let json = dressed(bounded).envelope.to_json();
+            json.chars().count() + self.params_chars + self.host.cwd.len()
         };
-        Answer::of_bounded(&sink.finish_as(outcome, chars), lang)
+        dressed(&sink.finish_as(outcome, chars))
     }
 }

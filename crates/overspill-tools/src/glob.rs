@@ -1,0 +1,144 @@
+//! `Glob`: finds files by name, the newest first.
+
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Component, Path};
+use std::time::{Duration, Instant};
+
+use overspill::notice::Message;
+use overspill::{Answer, Context, Tool, ToolError};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use crate::globs::{self, Anchor, Globs};
+use crate::sandbox::{Place, shown};
+use crate::target::{self, quoted};
+use crate::walk::{self, Filter, Walk, Walked};
+
+/// Finds files by name.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Glob;
+
+/// What `Glob` takes.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct GlobParams {
+    /// Glob such as '*.rs' (at any depth) or 'src/**/*.{ts,tsx}'
+    pub pattern: String,
+    /// Directory to search, relative to the project root
+    #[serde(default = "here")]
+    pub path: String,
+    /// At most how many files
+    #[serde(default = "hundred")]
+    #[schemars(range(min = 1))]
+    pub limit: usize,
+}
+
+fn here() -> String {
+    ".".to_owned()
+}
+
+fn hundred() -> usize {
+    100
+}
+
+impl Tool for Glob {
+    const NAME: &'static str = "Glob";
+    const DESCRIPTION: &'static str =
+        "Find files by glob pattern. Returns paths sorted by modification time (newest first).";
+    type Params = GlobParams;
+
+    fn run(&self, cx: &Context<'_>, params: GlobParams) -> Result<Answer, ToolError> {
+        let start = Instant::now();
+        let time_limit = walk::time_limit(cx);
+        let pattern = below_root(cx, &params.pattern)?;
+        let globs = globs::parse(cx, "glob", &pattern, Anchor::Start)?;
+        let place = target::directory(cx, &params.path)?;
+        let walk = Walk {
+            hidden: names_hidden(&pattern),
+            filter: Some(filter(globs, &place)),
+            ..Walk::new(cx, &target::root(cx)?, &place)
+        };
+        let mut walked = walk::walk(walk, start + time_limit);
+        walked.files.retain(|file| !file.is_ignored());
+        walked.newest_first();
+        if !walked.is_complete && walked.files.is_empty() {
+            return Err(walk::timeout(cx, time_limit).path_resolved(place.shown()));
+        }
+        Ok(answer(cx, &params, &walked, start.elapsed(), time_limit)
+            .context("path_resolved", place.shown())
+            .context("pattern", quoted(&params.pattern))
+            .context("sorted_by", "mtime_desc"))
+    }
+}
+
+/// Returns a pattern relative to the root. One that leads outside is refused as a path would be.
+fn below_root(cx: &Context<'_>, pattern: &str) -> Result<String, ToolError> {
+    let below = Path::new(pattern).strip_prefix(cx.root());
+    let leaves = Path::new(pattern)
+        .components()
+        .any(|part| part == Component::ParentDir);
+    match below {
+        _ if leaves => Err(target::outside(cx)),
+        Ok(below) => Ok(format!("/{}", below.to_string_lossy())),
+        Err(_) => Ok(pattern.to_owned()),
+    }
+}
+
+/// Tells whether a pattern asks for hidden files.
+fn names_hidden(pattern: &str) -> bool {
+    pattern
+        .split('/')
+        .any(|part| part.starts_with('.') && part != "." && part != "..")
+}
+
+/// Matches paths from where the search starts.
+fn filter(globs: Globs, place: &Place) -> Filter {
+    let start = place.path.as_os_str().as_bytes().to_vec();
+    let before = if start.is_empty() { 0 } else { start.len() + 1 };
+    Box::new(move |path: &[u8]| globs.chooses(path.get(before..).unwrap_or(path)))
+}
+
+fn answer(
+    cx: &Context<'_>,
+    params: &GlobParams,
+    walked: &Walked,
+    took: Duration,
+    time_limit: Duration,
+) -> Answer {
+    let all = walked.files.len();
+    let shown = &walked.files[..all.min(params.limit)];
+    let paths: Vec<String> = shown.iter().map(|file| self::shown(&file.path)).collect();
+    let values = [
+        ("n", &*all.to_string()),
+        ("pattern", &*quoted(&params.pattern)),
+        ("path", &*quoted(&params.path)),
+        ("t", &*took.as_millis().to_string()),
+    ];
+    let first = if all == 0 {
+        Message::GlobNone
+    } else {
+        Message::GlobFound
+    };
+    let mut lines = vec![
+        first.say(cx.lang(), &values),
+        Message::SortedTook.say(cx.lang(), &values),
+    ];
+    let is_truncated = paths.len() < all;
+    let [n, all_files] = [paths.len(), all].map(|count| count.to_string());
+    if is_truncated {
+        lines.push(Message::GlobSome.say(cx.lang(), &[("n", &n), ("all", &all_files)]));
+    }
+    lines.extend(walk::remarks(cx, walked, time_limit));
+    if !paths.is_empty() {
+        lines.push(String::new());
+    }
+    lines.extend(paths.iter().cloned());
+    let mut data = Map::new();
+    data.insert("paths".to_owned(), paths.into());
+    data.insert("truncated".to_owned(), Value::Bool(is_truncated));
+    let answer = Answer::new(data, lines.join("\n"))
+        .stat("time_ms", took.as_millis() as u64)
+        .stat("matched_files", all);
+    walk::marked(answer, walked, is_truncated)
+}
