@@ -2,10 +2,17 @@
 
 use crate::support::Sandbox;
 
-const COMMANDS: [&str; 8] = [
+const COMMANDS: [&str; 15] = [
     "truncate",
     "run",
     "show",
+    "grep",
+    "read",
+    "ls",
+    "glob",
+    "tree",
+    "call",
+    "tools",
     "list",
     "clean",
     "config",
@@ -36,7 +43,7 @@ fn bash_takes_its_completions() {
     let script = sandbox.run(&["completions", "bash"]).quietly(0).text();
     sandbox.write("completions.bash", script);
     let mut bash = std::process::Command::new("bash");
-    bash.args(["--norc", "-ec", "source ./completions.bash; COMP_WORDS=(overspill tr); COMP_CWORD=1; _overspill overspill tr overspill; echo ${COMPREPLY[@]}"]);
+    bash.args(["--norc", "-ec", "source ./completions.bash; COMP_WORDS=(overspill tru); COMP_CWORD=1; _overspill overspill tru overspill; echo ${COMPREPLY[@]}"]);
     bash.current_dir(sandbox.root());
     assert_eq!(sandbox.finish(bash, b"").quietly(0).text(), "truncate\n");
 }

@@ -14,10 +14,14 @@ mod support;
 mod config;
 /// Envelopes in, envelopes out: SPEC section 5.
 mod envelope;
+/// The tools that look at files, for agents and for people.
+mod files;
 /// Completions, manual page, help.
 mod generate;
 /// A command under overspill: exit codes, signals, streams, control codes.
 mod run;
+/// The tool `Run`: exit codes, time limits, what it leaves behind, where it runs.
+mod run_tool;
 /// Getting at what was saved.
 mod show;
 /// The store: what is in it, what stays, what goes, and what happens when it cannot be written.
