@@ -10,8 +10,9 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
+use crate::defaults;
 use crate::globs::{self, Anchor, Globs};
-use crate::sandbox::{Place, shown};
+use crate::sandbox::{Place, one_line, shown};
 use crate::target::{self, quoted};
 use crate::walk::{self, Filter, Walk, Walked};
 
@@ -26,20 +27,12 @@ pub struct GlobParams {
     /// Glob such as '*.rs' (at any depth) or 'src/**/*.{ts,tsx}'
     pub pattern: String,
     /// Directory to search, relative to the project root
-    #[serde(default = "here")]
+    #[serde(default = "defaults::here")]
     pub path: String,
     /// At most how many files
-    #[serde(default = "hundred")]
+    #[serde(default = "defaults::hundred")]
     #[schemars(range(min = 1))]
-    pub limit: usize,
-}
-
-fn here() -> String {
-    ".".to_owned()
-}
-
-fn hundred() -> usize {
-    100
+    pub limit: u64,
 }
 
 impl Tool for Glob {
@@ -107,7 +100,7 @@ fn answer(
     time_limit: Duration,
 ) -> Answer {
     let all = walked.files.len();
-    let shown = &walked.files[..all.min(params.limit)];
+    let shown = &walked.files[..all.min(usize::try_from(params.limit).unwrap_or(usize::MAX))];
     let paths: Vec<String> = shown.iter().map(|file| self::shown(&file.path)).collect();
     let values = [
         ("n", &*all.to_string()),
@@ -133,7 +126,7 @@ fn answer(
     if !paths.is_empty() {
         lines.push(String::new());
     }
-    lines.extend(paths.iter().cloned());
+    lines.extend(paths.iter().map(|path| one_line(path).into_owned()));
     let mut data = Map::new();
     data.insert("paths".to_owned(), paths.into());
     data.insert("truncated".to_owned(), Value::Bool(is_truncated));

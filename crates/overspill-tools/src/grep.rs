@@ -5,13 +5,13 @@
 //! answer of them.
 
 mod collect;
-mod engine;
+pub(crate) mod engine;
 mod input;
 mod page;
 mod scan;
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use overspill::notice::Message;
 use overspill::{Answer, Code, Context, Limits, Tool, ToolError};
@@ -22,6 +22,7 @@ use self::collect::{Collected, Wanted, collect};
 use self::engine::{Engine, Reading};
 use self::input::Stop;
 use self::scan::{Goal, Hit, Scanned, Search, Source, scan};
+use crate::defaults;
 use crate::globs::{self, Anchor, Globs};
 use crate::sandbox::{Kind, Place, Root};
 use crate::target::{self, Target, quoted};
@@ -38,7 +39,7 @@ pub struct GrepParams {
     /// Regex to search for, e.g. 'class\s+User'
     pub pattern: String,
     /// Directory or file to search, relative to the project root
-    #[serde(default = "here")]
+    #[serde(default = "defaults::here")]
     pub path: String,
     /// Glob that filters files, e.g. '*.ts'
     pub include: Option<String>,
@@ -58,14 +59,14 @@ pub struct GrepParams {
     #[schemars(range(max = 1000))]
     pub after: Option<usize>,
     /// At most how many matches, or files
-    #[serde(default = "hundred")]
+    #[serde(default = "defaults::hundred")]
     #[schemars(range(min = 1))]
     pub limit: u64,
     /// How many matches, or files, to skip
     #[serde(default)]
     pub offset: u64,
     /// Count all matches; false stops once the page is full
-    #[serde(default = "yes")]
+    #[serde(default = "defaults::yes")]
     pub total: bool,
     /// Let a match span lines
     #[serde(default)]
@@ -76,6 +77,13 @@ pub struct GrepParams {
     /// Search files that .gitignore leaves out too
     #[serde(default)]
     pub no_ignore: bool,
+}
+
+/// How long a search took, and how long it might have.
+#[derive(Clone, Copy, Debug)]
+struct Took {
+    time: Duration,
+    limit: Duration,
 }
 
 /// What `Grep` returns.
@@ -89,18 +97,6 @@ pub enum OutputMode {
     FilesWithMatches,
     /// How many lines match in each file.
     Count,
-}
-
-fn here() -> String {
-    ".".to_owned()
-}
-
-fn hundred() -> u64 {
-    100
-}
-
-fn yes() -> bool {
-    true
 }
 
 impl Tool for Grep {
@@ -118,7 +114,11 @@ impl Tool for Grep {
         let engine = compile(cx, &params, stop.deadline)?;
         let found = find(cx, &params, engine, &stop)?;
         let page = found.page(cx, &params, &stop);
-        page.answer(cx, &params, start.elapsed(), time_limit)
+        let took = Took {
+            time: start.elapsed(),
+            limit: time_limit,
+        };
+        target::page(cx, |limits| page.answer(cx, &params, limits, took))
     }
 }
 
@@ -159,6 +159,8 @@ fn find(
     let include = params
         .include
         .as_deref()
+        // A model's way to leave it out.
+        .filter(|glob| !glob.is_empty())
         .map(|glob| globs::parse(cx, "include", glob, Anchor::Anywhere))
         .transpose()?;
     let root = target::root(cx)?;
@@ -299,7 +301,6 @@ impl Outcome {
             hits,
             lines: collected.lines,
             lost: collected.lost,
-            limits: target::paging_limits(cx),
             search: self.search,
             scanned: self.scanned,
             path_resolved: self.path_resolved,
@@ -329,7 +330,7 @@ impl Outcome {
 
 /// Returns what the page wants, if it starts with the first match.
 fn wanted(cx: &Context<'_>, params: &GrepParams) -> Wanted {
-    let limits = target::paging_limits(cx);
+    let limits = cx.policy().limits;
     let both = params
         .context
         .or_else(|| cx.settings().number("show_context"))

@@ -4,6 +4,7 @@
 //! dependencies live here. The library below decides what a model sees; this crate only finds it.
 
 mod buffer;
+mod defaults;
 pub mod glob;
 mod globs;
 pub mod grep;

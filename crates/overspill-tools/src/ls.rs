@@ -9,8 +9,9 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
+use crate::defaults;
 use crate::rules::join;
-use crate::sandbox::{Place, shown};
+use crate::sandbox::{Place, one_line, shown};
 use crate::target::{self, quoted};
 
 /// Lists a directory.
@@ -22,23 +23,15 @@ pub struct Ls;
 #[serde(deny_unknown_fields)]
 pub struct LsParams {
     /// Directory relative to the project root
-    #[serde(default = "here")]
+    #[serde(default = "defaults::here")]
     pub path: String,
     /// At most how many entries
-    #[serde(default = "five_hundred")]
+    #[serde(default = "defaults::five_hundred")]
     #[schemars(range(min = 1))]
-    pub limit: usize,
+    pub limit: u64,
     /// List hidden entries too
     #[serde(default)]
     pub hidden: bool,
-}
-
-fn here() -> String {
-    ".".to_owned()
-}
-
-fn five_hundred() -> usize {
-    500
 }
 
 impl Tool for Ls {
@@ -110,7 +103,7 @@ fn list(place: &Place, params: &LsParams) -> rustix::io::Result<Listed> {
             bytes: u64::try_from(bytes).unwrap_or(0),
         })
     };
-    let wanted = all.min(params.limit);
+    let wanted = all.min(usize::try_from(params.limit).unwrap_or(usize::MAX));
     let entries: Vec<Entry> = names[..wanted].iter().filter_map(entry).collect();
     Ok(Listed {
         unreadable: wanted - entries.len(),
@@ -165,9 +158,9 @@ impl Listed {
             lines.push(String::new());
         }
         lines.extend(self.entries.iter().map(|entry| match entry.kind {
-            "dir" => format!("{}/", entry.path),
-            "link" => format!("{}@", entry.path),
-            _ => format!("{}  {}", entry.path, entry.bytes),
+            "dir" => format!("{}/", one_line(&entry.path)),
+            "link" => format!("{}@", one_line(&entry.path)),
+            _ => format!("{}  {}", one_line(&entry.path), entry.bytes),
         }));
         lines.join("\n")
     }

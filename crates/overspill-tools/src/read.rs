@@ -10,13 +10,14 @@ use std::time::Duration;
 use encoding_rs_io::DecodeReaderBytesBuilder;
 use overspill::notice::Message;
 use overspill::{
-    Answer, CEILING_BYTES, Code, Context, Lang, Strategy, Stream, Streamed, Tool, ToolError, Unit,
-    decode, is_binary,
+    Answer, CEILING_BYTES, Code, Context, Lang, Limits, Strategy, Stream, Streamed, Tool,
+    ToolError, Unit, decode, is_binary,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
+use crate::defaults;
 use crate::page::{self, Passed};
 use crate::sandbox::Kind;
 use crate::target::{self, Target, quoted};
@@ -41,16 +42,12 @@ pub struct ReadParams {
     /// File relative to the project root, or the id of a saved output
     pub path: String,
     /// First line, from 1
-    #[serde(default = "one")]
+    #[serde(default = "defaults::one")]
     #[schemars(range(min = 1))]
     pub offset: u64,
     /// At most how many lines; 2000 if not given
     #[schemars(range(min = 1))]
     pub limit: Option<u64>,
-}
-
-fn one() -> u64 {
-    1
 }
 
 impl Tool for Read {
@@ -61,17 +58,18 @@ impl Tool for Read {
     type Params = ReadParams;
 
     fn run(&self, cx: &Context<'_>, params: ReadParams) -> Result<Answer, ToolError> {
-        let source = Source::open(cx, &params)?;
-        let path_resolved = source.path_resolved.clone();
-        let taken = take(cx, &params, source).map_err(|error| match error {
-            Trouble::Tool(error) => error,
-            Trouble::Io(error) => target::trouble(cx, &params.path, &error),
-        });
-        let answer = taken.and_then(|taken| taken.answer(cx, &params));
-        match answer {
-            Ok(answer) => Ok(answer.context("path_resolved", path_resolved).paged()),
-            Err(error) => Err(error.path_resolved(path_resolved)),
-        }
+        target::page(cx, |limits| {
+            let source = Source::open(cx, &params)?;
+            let path_resolved = source.path_resolved.clone();
+            let taken = take(cx, &params, source, limits).map_err(|error| match error {
+                Trouble::Tool(error) => error,
+                Trouble::Io(error) => target::trouble(cx, &params.path, &error),
+            });
+            match taken.and_then(|taken| taken.answer(cx, &params, limits)) {
+                Ok(answer) => Ok(answer.context("path_resolved", path_resolved).paged()),
+                Err(error) => Err(error.path_resolved(path_resolved)),
+            }
+        })
     }
 }
 
@@ -158,7 +156,12 @@ struct Taken {
 }
 
 /// Reads the lines that were asked for, as far as the limits allow.
-fn take(cx: &Context<'_>, params: &ReadParams, source: Source) -> Result<Taken, Trouble> {
+fn take(
+    cx: &Context<'_>,
+    params: &ReadParams,
+    source: Source,
+    limits: &Limits,
+) -> Result<Taken, Trouble> {
     let bytes = source.bytes;
     let Some(mut text) = source.text()? else {
         let values = [("path", &*quoted(&params.path)), ("n", &*bytes.to_string())];
@@ -167,8 +170,7 @@ fn take(cx: &Context<'_>, params: &ReadParams, source: Source) -> Result<Taken, 
         let error = ToolError::new(Code::BinaryFile, message).hint(hint);
         return Err(Trouble::Tool(error));
     };
-    let limits = target::paging_limits(cx);
-    let mut stream = Stream::new(&limits, Strategy::Head);
+    let mut stream = Stream::new(limits, Strategy::Head);
     let mut sizes = LineSizes::default();
     let limit = params.limit.unwrap_or(LINES);
     let passed = page::lines(
@@ -246,8 +248,21 @@ impl LineSizes {
     }
 }
 
+/// Where the lines that were read end.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    /// The last line.
+    end: u64,
+    has_more: bool,
+}
+
 impl Taken {
-    fn answer(self, cx: &Context<'_>, params: &ReadParams) -> Result<Answer, ToolError> {
+    fn answer(
+        self,
+        cx: &Context<'_>,
+        params: &ReadParams,
+        limits: &Limits,
+    ) -> Result<Answer, ToolError> {
         let all = self.passed.lines;
         if params.offset > all.max(1) {
             return Err(past_the_end(cx, params, all));
@@ -258,7 +273,8 @@ impl Taken {
             || self.shortened > 0
             || self.is_line_cut
             || (has_more && params.limit.is_none());
-        let text = self.text(cx, params, end, has_more);
+        let place = Place { end, has_more };
+        let text = self.text(cx, params, place, limits);
         let data = [
             ("content", Value::from(self.content)),
             ("start_line", params.offset.min(end).into()),
@@ -284,8 +300,8 @@ impl Taken {
         })
     }
 
-    fn text(&self, cx: &Context<'_>, params: &ReadParams, end: u64, has_more: bool) -> String {
-        let limits = target::paging_limits(cx);
+    fn text(&self, cx: &Context<'_>, params: &ReadParams, place: Place, limits: &Limits) -> String {
+        let Place { end, has_more } = place;
         let unit = self.reached.map_or("", Unit::name);
         let values = [
             ("path", &*quoted(&params.path)),

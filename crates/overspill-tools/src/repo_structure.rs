@@ -12,6 +12,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
+use crate::defaults;
+use crate::sandbox::{self, one_line};
 use crate::target::{self, quoted};
 use crate::walk::{self, Walk};
 
@@ -24,7 +26,7 @@ pub struct RepoStructure;
 #[serde(deny_unknown_fields)]
 pub struct RepoStructureParams {
     /// Directory relative to the project root
-    #[serde(default = "here")]
+    #[serde(default = "defaults::here")]
     pub path: String,
     /// How deep the tree is shown; 3 if not given
     #[schemars(range(min = 1))]
@@ -32,10 +34,6 @@ pub struct RepoStructureParams {
     /// How many files and directories are shown; 500 if not given
     #[schemars(range(min = 1))]
     pub max_files: Option<usize>,
-}
-
-fn here() -> String {
-    ".".to_owned()
 }
 
 impl Tool for RepoStructure {
@@ -188,7 +186,8 @@ impl Drawing<'_> {
         let shown = self.choice.shown.get(path).copied().unwrap_or(0);
         let indent = "  ".repeat(depth);
         for (name, below) in node.entries().take(shown) {
-            let text = String::from_utf8_lossy(name).replace(['\n', '\r'], "?");
+            let text = sandbox::shown(name);
+            let text = one_line(&text);
             if !below.is_directory() {
                 self.line(&format!("{indent}{text}"));
                 continue;

@@ -13,6 +13,7 @@ use overspill::{Answer, Code, Context, Outcome, Sink, Tool, ToolError, io_cause}
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use crate::defaults;
 use crate::process::{Ending, Left, Running, Taken, exit_code};
 use crate::sandbox::Place;
 use crate::target;
@@ -28,20 +29,12 @@ pub struct RunParams {
     /// Command for 'sh -c'
     pub command: String,
     /// Directory to run it in, relative to the project root
-    #[serde(default = "here")]
+    #[serde(default = "defaults::here")]
     pub cwd: String,
     /// Time limit in milliseconds
-    #[serde(default = "two_minutes")]
+    #[serde(default = "defaults::two_minutes")]
     #[schemars(range(min = 1))]
     pub timeout_ms: u64,
-}
-
-fn here() -> String {
-    ".".to_owned()
-}
-
-fn two_minutes() -> u64 {
-    120_000
 }
 
 impl Tool for Run {

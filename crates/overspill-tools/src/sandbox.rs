@@ -4,6 +4,7 @@
 //! kernel has for it, so that nothing swapped in between can lead outside. Only what passed is opened for reading, through
 //! the same handle. What a walk finds is opened relative to the root's own handle with no link followed on the way.
 
+use std::borrow::Cow;
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io;
@@ -207,6 +208,14 @@ pub(crate) fn shown(path: &[u8]) -> String {
     match path {
         b"" => ".".to_owned(),
         path => String::from_utf8_lossy(path).into_owned(),
+    }
+}
+
+/// Returns a path as it stands in a text: on one line, whatever it holds.
+pub(crate) fn one_line(path: &str) -> Cow<'_, str> {
+    match path.contains(['\n', '\r']) {
+        true => Cow::Owned(path.replace('\n', "\\n").replace('\r', "\\r")),
+        false => Cow::Borrowed(path),
     }
 }
 

@@ -1,11 +1,12 @@
-//! Searches one file for a pattern, with ripgrep's own libraries.
+//! Searches one file for a pattern, for `show`, with the engines of Grep.
 
 use std::fs::File;
 use std::io;
+use std::time::{Duration, Instant};
 
-use grep_matcher::{LineTerminator, Matcher as _};
-use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use grep_searcher::{Searcher, SearcherBuilder, Sink, SinkContext, SinkFinish, SinkMatch};
+
+use crate::grep::engine::{Engine, Reading};
 
 /// The most memory one line may take; a longer one ends the search with an error.
 const LINE_BYTES: usize = 64 << 20;
@@ -54,45 +55,37 @@ pub fn search(
     options: Options,
     mut take: impl FnMut(Found<'_>),
 ) -> io::Result<u64> {
-    let matcher = RegexMatcherBuilder::new()
-        .case_insensitive(!options.case_sensitive)
-        .multi_line(true)
-        .crlf(true)
-        .build(pattern)
-        .map_err(|error| {
-            io::Error::new(io::ErrorKind::InvalidInput, first_cause(&error.to_string()))
-        })?;
+    let reading = Reading {
+        case_sensitive: options.case_sensitive,
+        multiline: false,
+    };
+    // Whoever searches a saved output waits for the end of it.
+    let deadline = Instant::now() + Duration::from_secs(86_400);
+    let engine = Engine::new(pattern, reading, deadline)
+        .map_err(|cause| io::Error::new(io::ErrorKind::InvalidInput, cause))?;
     let mut lines = Lines {
         take: &mut take,
-        matcher: &matcher,
+        engine: &engine,
         matches: 0,
     };
-    SearcherBuilder::new()
+    let mut searcher = SearcherBuilder::new()
         .before_context(options.context)
         .after_context(options.context)
-        .line_terminator(LineTerminator::crlf())
+        .line_terminator(engine.line_terminator())
         // The bytes of a spill are searched as they are shown: as they came.
         .bom_sniffing(false)
         .heap_limit(Some(LINE_BYTES))
-        .build()
-        .search_file(&matcher, file, &mut lines)?;
+        .build();
+    match &engine {
+        Engine::Linear(matcher) => searcher.search_file(matcher, file, &mut lines)?,
+        Engine::Backtracking(matcher) => searcher.search_file(matcher, file, &mut lines)?,
+    }
     Ok(lines.matches)
-}
-
-/// Returns the line of a regex error that says what is wrong; the others show the pattern again.
-fn first_cause(error: &str) -> String {
-    let cause = error
-        .lines()
-        .rev()
-        .find_map(|line| line.trim().strip_prefix("error: "));
-    cause
-        .unwrap_or_else(|| error.lines().next().unwrap_or(""))
-        .to_owned()
 }
 
 struct Lines<'t, T> {
     take: &'t mut T,
-    matcher: &'t RegexMatcher,
+    engine: &'t Engine,
     matches: u64,
 }
 
@@ -102,12 +95,7 @@ impl<T: FnMut(Found<'_>)> Sink for Lines<'_, T> {
     fn matched(&mut self, _: &Searcher, found: &SinkMatch<'_>) -> io::Result<bool> {
         self.matches += 1;
         let text = without_newline(found.bytes());
-        let at = self
-            .matcher
-            .find(text)
-            .ok()
-            .flatten()
-            .map_or(0, |found| found.start());
+        let at = self.engine.match_start(text);
         let (line, byte) = (
             found.line_number().unwrap_or(0),
             found.absolute_byte_offset(),
@@ -200,6 +188,12 @@ mod tests {
             found(text, "^A$|B$", Options::default()),
             ["1: a\r", "2: ab\r", "3: b"]
         );
+    }
+
+    #[test]
+    fn look_around_works_too() {
+        let found = found("unsafe\nsafe\n", "(?<!un)safe", Options::default());
+        assert_eq!(found, ["2: safe"]);
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::sync::Arc;
 
 use overspill::notice::Message;
-use overspill::{Code, Context, Entry, Limits, ToolError, io_cause};
+use overspill::{Answer, Code, Context, Entry, Limits, ToolError, io_cause};
 
 use crate::sandbox::{Kind, Place, Refusal, Root};
 
@@ -72,12 +72,21 @@ pub(crate) fn directory(cx: &Context<'_>, given: &str) -> Result<Place, ToolErro
         .path_resolved(resolved))
 }
 
-/// Returns the limits of a tool that pages. The guard is one of them: what a page leaves out is reached by the next.
-pub(crate) fn paging_limits(cx: &Context<'_>) -> Limits {
-    let limits = cx.policy().limits;
-    match cx.settings().max_result_chars() {
-        Some(max) => limits.chars(limits.max_chars().map_or(max, |chars| chars.min(max))),
-        None => limits,
+/// Makes the page of a tool that pages, within its limits and the guard: what a page leaves out is reached by the next.
+pub(crate) fn page(
+    cx: &Context<'_>,
+    mut make: impl FnMut(&Limits) -> Result<Answer, ToolError>,
+) -> Result<Answer, ToolError> {
+    let mut limits = cx.policy().limits;
+    let mut room = cx.settings().max_result_chars().unwrap_or(usize::MAX);
+    loop {
+        let answer = make(&limits)?;
+        if cx.is_within_guard(&answer) || room <= 1 {
+            return Ok(answer);
+        }
+        // The guard holds for JSON with its escapes, so the page shrinks until that fits.
+        room = (room / 4 * 3).max(1);
+        limits = limits.chars(limits.max_chars().map_or(room, |chars| chars.min(room)));
     }
 }
 

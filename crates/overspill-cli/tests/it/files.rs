@@ -149,8 +149,19 @@ fn every_limit_of_read_bites() {
         text(&page),
         "Read lines 1-2 of 3 of 'long.txt'.\n[Truncated: line 2 alone is over the limits and is cut.]\n[Truncated: the limit on chars was reached.]\n[Next: offset 3]"
     );
-    let page = read(&["--max-result-chars", "10"], "n.txt");
-    assert_eq!(page["data"]["content"], "1\n2\n3\n4\n5");
+    let output = sandbox.run(&[
+        "--max-result-chars",
+        "600",
+        "call",
+        "Read",
+        r#"{"path": "n.txt"}"#,
+    ]);
+    let page = valid_envelope(&output);
+    let content = page["data"]["content"].as_str().unwrap();
+    assert!(
+        output.text().trim_end().len() <= 600 && content.starts_with("1\n2\n3\n4\n5\n"),
+        "{page}"
+    );
 }
 
 #[test]

@@ -9,7 +9,7 @@ use overspill::{Cut, Lang, Limits, Strategy, cut, decode};
 
 use super::engine::Engine;
 use super::input::{Input, Stop};
-use super::scan::{Hit, Search, match_start, searcher};
+use super::scan::{Hit, Search, searcher};
 use crate::threads;
 
 /// How long collecting may take where the search itself has used up the time.
@@ -206,7 +206,7 @@ impl<'s> Lines<'s> {
             .strip_suffix(b"\n")
             .map_or(bytes, |line| line.strip_suffix(b"\r").unwrap_or(line));
         let at = if is_match && bytes.len() > self.wanted.line_chars {
-            match_start(&self.search.engine, bytes)
+            self.search.engine.match_start(bytes)
         } else {
             0
         };

@@ -55,6 +55,15 @@ impl Engine {
         own.unwrap_or_default()
     }
 
+    /// Returns where in a line the first match starts.
+    pub(crate) fn match_start(&self, line: &[u8]) -> usize {
+        let found = match self {
+            Engine::Linear(matcher) => matcher.find(line).ok().flatten(),
+            Engine::Backtracking(matcher) => matcher.find(line).ok().flatten(),
+        };
+        found.map_or(0, |found| found.start())
+    }
+
     /// Returns on how many lines the steps ran out, so that nobody knows whether they match.
     pub(crate) fn given_up(&self) -> u64 {
         match self {
@@ -88,7 +97,7 @@ fn linear(pattern: &str, reading: Reading) -> Result<RegexMatcher, String> {
 }
 
 /// Returns the line of a regex error that says what is wrong; the others show the pattern again.
-pub(crate) fn first_cause(error: &str) -> String {
+fn first_cause(error: &str) -> String {
     let cause = error
         .lines()
         .rev()

@@ -2,7 +2,6 @@
 
 use std::collections::HashSet;
 use std::sync::Arc;
-use std::time::Duration;
 
 use overspill::notice::Message;
 use overspill::{Answer, Context, Cut, Lang, Limits, Strategy, ToolError, cut};
@@ -11,13 +10,16 @@ use serde_json::{Map, Value, json};
 use super::collect::Line;
 use super::engine::Engine;
 use super::scan::{Hit, Scanned, Search};
-use super::{GrepParams, OutputMode};
-use crate::sandbox::shown;
+use super::{GrepParams, OutputMode, Took};
+use crate::sandbox::{one_line, shown};
 use crate::target::quoted;
 use crate::walk;
 
 /// What of a line is left at least, however long the path before it is.
 const LEAST_CHARS: usize = 20;
+
+/// The most bytes of a list of files that is passed on as it is.
+const LISTING_BYTES: usize = 1 << 18;
 
 /// A page of a search.
 pub(super) struct Page {
@@ -27,7 +29,6 @@ pub(super) struct Page {
     pub(super) lines: Vec<Line>,
     /// How many matches were counted but were gone when they were read.
     pub(super) lost: u64,
-    pub(super) limits: Limits,
     pub(super) search: Arc<Search>,
     pub(super) scanned: Scanned,
     pub(super) path_resolved: String,
@@ -51,18 +52,18 @@ impl Page {
         &self,
         cx: &Context<'_>,
         params: &GrepParams,
-        took: Duration,
-        time_limit: Duration,
+        limits: &Limits,
+        took: Took,
     ) -> Result<Answer, ToolError> {
         let lang = cx.lang();
         let is_content = params.output_mode == OutputMode::Content;
         let has_nothing = self.scanned.hits.is_empty() || (is_content && self.lines.is_empty());
         if has_nothing && self.scanned.timed_out {
-            let error = walk::timeout(cx, time_limit);
+            let error = walk::timeout(cx, took.limit);
             return Err(error.path_resolved(self.path_resolved.as_str()));
         }
         let body = match params.output_mode {
-            OutputMode::Content => self.content(),
+            OutputMode::Content => self.content(limits),
             _ => self.files(params),
         };
         let head = Head {
@@ -70,8 +71,8 @@ impl Page {
             params,
             body: &body,
             lang,
+            limits,
             took,
-            time_limit,
         };
         let mut text = head.text();
         if !body.text.is_empty() {
@@ -79,9 +80,11 @@ impl Page {
         }
         let is_partial = head.is_truncated() || head.is_incomplete();
         let data = head.data();
-        let fits = self.is_listing_bounded(&text, params);
+        // A list of files is not cut by the content limits. One of any length would be an unbounded answer, so beyond
+        // this it is bounded like any other output.
+        let fits = is_content || text.len() <= LISTING_BYTES;
         let answer = Answer::new(data, text)
-            .stat("time_ms", took.as_millis() as u64)
+            .stat("time_ms", took.time.as_millis() as u64)
             .stat("matched_files", self.scanned.hits.len())
             .stat("matched_lines", head.total_lines())
             .stat("searched_files", self.scanned.searched)
@@ -89,13 +92,8 @@ impl Page {
             .context("pattern", quoted(&params.pattern))
             .context("sorted_by", "mtime_desc");
         let answer = if is_partial { answer.partial() } else { answer };
+        let fits = fits && (is_content || cx.is_within_guard(&answer));
         Ok(if fits { answer.paged() } else { answer })
-    }
-
-    /// Tells whether a list of files is small enough to be passed on whole. It is not cut by the content limits, but one of
-    /// any length would be an unbounded answer: beyond the most that content may have it is bounded like any other output.
-    fn is_listing_bounded(&self, text: &str, params: &GrepParams) -> bool {
-        params.output_mode == OutputMode::Content || text.len() <= self.limits.reach_bytes()
     }
 
     fn path(&self, file: usize) -> String {
@@ -103,7 +101,7 @@ impl Page {
     }
 
     /// Shows the lines that match, as many as the limits allow.
-    fn content(&self) -> Body {
+    fn content(&self, limits: &Limits) -> Body {
         let mut lines: Vec<Shown> = Vec::new();
         for line in &self.lines {
             let path = self.path(line.file);
@@ -113,11 +111,11 @@ impl Page {
                     lines.push(Shown::gap());
                 }
             }
-            lines.push(Shown::new(path, line, &self.limits));
+            lines.push(Shown::new(path, line, limits));
         }
         let all: Vec<&str> = lines.iter().map(|line| line.text.as_str()).collect();
         let all = all.join("\n");
-        let (text, kept) = match cut(&all, &self.limits, Strategy::Head) {
+        let (text, kept) = match cut(&all, limits, Strategy::Head) {
             Cut::Whole(_) => (all, lines.len()),
             Cut::Part(preview) => {
                 let kept = usize::try_from(preview.kept().lines).unwrap_or(usize::MAX);
@@ -188,10 +186,11 @@ impl Page {
                 .collect();
             data.insert("counts".to_owned(), counts.into());
             pairs()
-                .map(|(file, hit)| format!("{file}: {}", hit.lines))
+                .map(|(file, hit)| format!("{}: {}", one_line(file), hit.lines))
                 .collect::<Vec<_>>()
                 .join("\n")
         } else {
+            let names: Vec<_> = names.iter().map(|name| one_line(name)).collect();
             names.join("\n")
         };
         data.insert("filenames".to_owned(), names.into());
@@ -218,9 +217,10 @@ struct Shown {
 
 impl Shown {
     fn new(path: String, line: &Line, limits: &Limits) -> Shown {
+        let shown = one_line(&path);
         let before = match line.is_match {
-            true => format!("{path}:{}: ", line.number),
-            false => format!("{path}-{}- ", line.number),
+            true => format!("{shown}:{}: ", line.number),
+            false => format!("{shown}-{}- ", line.number),
         };
         let mut content = line.text.clone();
         let mut is_cut = line.is_cut;
@@ -275,8 +275,8 @@ struct Head<'a> {
     params: &'a GrepParams,
     body: &'a Body,
     lang: Lang,
-    took: Duration,
-    time_limit: Duration,
+    limits: &'a Limits,
+    took: Took,
 }
 
 impl Head<'_> {
@@ -321,7 +321,7 @@ impl Head<'_> {
             ("m", &*self.page.scanned.hits.len().to_string()),
             ("pattern", &*quoted(&self.params.pattern)),
             ("path", &*quoted(&self.params.path)),
-            ("t", &*self.took.as_millis().to_string()),
+            ("t", &*self.took.time.as_millis().to_string()),
         ];
         let found = match self.params.output_mode {
             _ if self.total() == 0 => Message::GrepNone,
@@ -347,18 +347,13 @@ impl Head<'_> {
             }
         };
         let shortened = self.body.shortened.to_string();
-        let max = self
-            .page
-            .limits
-            .max_line_chars()
-            .unwrap_or_default()
-            .to_string();
+        let max = self.limits.max_line_chars().unwrap_or_default().to_string();
         say(
             self.body.shortened > 0,
             Message::LinesShortened,
             &[("n", &shortened), ("max", &max)],
         );
-        let t = self.time_limit.as_millis().to_string();
+        let t = self.took.limit.as_millis().to_string();
         say(scanned.timed_out, Message::TimeLimit, &[("t", &t)]);
         say(
             !scanned.is_exact && !scanned.timed_out,

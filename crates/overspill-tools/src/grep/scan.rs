@@ -10,7 +10,6 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
-use grep_matcher::Matcher;
 use grep_searcher::{Searcher, SearcherBuilder, Sink, SinkMatch};
 
 use super::collect::{After, Line, Lines, Wanted, searcher_of_lines};
@@ -332,13 +331,4 @@ impl Sink for &mut Counter {
         self.lines += found.lines().count() as u64;
         Ok(!self.first_only)
     }
-}
-
-/// Returns where in a line the first match starts.
-pub(super) fn match_start(engine: &Engine, line: &[u8]) -> usize {
-    let found = match engine {
-        Engine::Linear(matcher) => matcher.find(line).ok().flatten(),
-        Engine::Backtracking(matcher) => matcher.find(line).ok().flatten(),
-    };
-    found.map_or(0, |found| found.start())
 }

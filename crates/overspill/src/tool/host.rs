@@ -201,10 +201,18 @@ impl<'h> Context<'h> {
         dress: impl Fn(Answer) -> Answer,
     ) -> Answer {
         let dressed = |bounded: &Bounded<'_>| dress(Answer::of_bounded(bounded, self.lang()));
-        let chars = |bounded: &Bounded<'_>| {
-            let json = dressed(bounded).envelope.to_json();
-            json.chars().count() + self.params_chars + self.host.cwd.len()
-        };
+        let chars = |bounded: &Bounded<'_>| self.chars(&dressed(bounded));
         dressed(&sink.finish_as(outcome, chars))
+    }
+
+    /// Tells whether an answer is within the guard. A tool that pages shows less if it is not.
+    pub fn is_within_guard(&self, answer: &Answer) -> bool {
+        let max = self.effective.max_result_chars();
+        max.is_none_or(|max| self.chars(answer) <= max)
+    }
+
+    /// Returns how long the envelope of an answer will be.
+    fn chars(&self, answer: &Answer) -> usize {
+        answer.envelope.to_json().chars().count() + self.params_chars + self.host.cwd.len()
     }
 }
