@@ -21,7 +21,7 @@ use serde::Deserialize;
 use self::collect::{Collected, Wanted, collect};
 use self::engine::{Engine, Reading};
 use self::input::Stop;
-use self::scan::{Goal, Hit, Scanned, Search, Source, scan};
+use self::scan::{Goal, Hit, Scanned, Search, Source, Unit, scan};
 use crate::defaults;
 use crate::globs::{self, Anchor, Globs};
 use crate::sandbox::{Kind, Place, Root};
@@ -201,6 +201,10 @@ fn find(
         wanted: params
             .offset
             .saturating_add(most(&cx.policy().limits, params)),
+        unit: match params.output_mode {
+            OutputMode::Content => Unit::Matches,
+            _ => Unit::Files,
+        },
         total: params.total,
     };
     let mut scanned = match files.is_complete {

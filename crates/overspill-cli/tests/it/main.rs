@@ -18,10 +18,16 @@ mod envelope;
 mod files;
 /// Completions, manual page, help.
 mod generate;
+/// Searching: every answer of `Grep` as a whole, its order, its pages, its limits, its patterns.
+mod grep;
+/// Searching in trees that are out to make trouble, beside ripgrep.
+mod grep_tree;
 /// A command under overspill: exit codes, signals, streams, control codes.
 mod run;
 /// The tool `Run`: exit codes, time limits, what it leaves behind, where it runs.
 mod run_tool;
+/// Ways out of the root, none of which may lead anywhere.
+mod sandbox;
 /// Getting at what was saved.
 mod show;
 /// The store: what is in it, what stays, what goes, and what happens when it cannot be written.

@@ -6,6 +6,7 @@ use std::io::Write as _;
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
@@ -83,6 +84,16 @@ impl Sandbox {
     /// Runs the program with `input` on stdin.
     pub(crate) fn pipe(&self, arguments: &[&str], input: impl AsRef<[u8]>) -> Output {
         self.finish(self.command(arguments), input.as_ref())
+    }
+
+    /// Calls a tool, with flags before the call. Whatever it answers is a valid envelope, its exit code tells an error, and
+    /// stderr stays empty.
+    #[track_caller]
+    pub(crate) fn call(&self, flags: &[&str], tool: &str, params: &Value) -> Value {
+        let output = self.run(&[flags, &["call", tool, &params.to_string()]].concat());
+        let envelope = valid_envelope(&output);
+        output.quietly(i32::from(envelope["status"] == "error"));
+        envelope
     }
 
     /// Runs a command with `input` on stdin to its end.
@@ -316,6 +327,26 @@ pub(crate) fn set_age(path: &Path, age: Duration) {
         .expect("its time");
 }
 
+/// Does `disturb` again and again in a thread while `work` is done, and stops also when that panics.
+pub(crate) fn meanwhile(disturb: impl Fn() + Sync, work: impl FnOnce()) {
+    struct Over<'a>(&'a AtomicBool);
+    impl Drop for Over<'_> {
+        fn drop(&mut self) {
+            self.0.store(true, Ordering::Relaxed);
+        }
+    }
+    let is_over = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let _over = Over(&is_over);
+        scope.spawn(|| {
+            while !is_over.load(Ordering::Relaxed) {
+                disturb();
+            }
+        });
+        work();
+    });
+}
+
 /// Makes a FIFO, which would block whoever opened it.
 pub(crate) fn make_fifo(path: &Path) {
     let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
@@ -364,6 +395,18 @@ pub(crate) fn valid_envelope(output: &Output) -> Value {
             "not a Standard Envelope: {fault}\n{}",
             &shown[..shown.floor_char_boundary(2000)]
         );
+    }
+    envelope
+}
+
+/// Returns an envelope without the time it took.
+pub(crate) fn timeless(mut envelope: Value) -> Value {
+    envelope["stats"]["time_ms"] = Value::Null;
+    let text = envelope["text"].as_str().unwrap_or_default();
+    if let Some((before, after)) = text.split_once("Took ")
+        && let Some((_, after)) = after.split_once("ms)")
+    {
+        envelope["text"] = format!("{before}Took Tms){after}").into();
     }
     envelope
 }
@@ -417,6 +460,16 @@ pub(crate) fn check_envelope(envelope: &Value) -> Result<(), String> {
         !envelope["context"]["params_input"].is_null(),
         "`context.params_input` is required",
     )?;
+    need(
+        status != "success" || data.get("truncated") != Some(&Value::Bool(true)),
+        "what is truncated is no complete success",
+    )?;
+    let resolved = envelope["context"].get("path_resolved");
+    need(
+        resolved.is_none_or(is_shown_path),
+        "`context.path_resolved` is relative to the root",
+    )?;
+    check_items(data)?;
     if let Some(error) = top.get("error") {
         check_error(error, data)?;
     }
@@ -424,6 +477,54 @@ pub(crate) fn check_envelope(envelope: &Value) -> Result<(), String> {
         check_record(status, data)?;
     }
     Ok(())
+}
+
+/// Checks the lists that tools return.
+fn check_items(data: &serde_json::Map<String, Value>) -> Result<(), String> {
+    const LISTS: [(&str, Option<&str>); 5] = [
+        ("matches", Some("file")),
+        ("counts", Some("file")),
+        ("entries", Some("path")),
+        ("filenames", None),
+        ("paths", None),
+    ];
+    for (name, key) in LISTS {
+        let Some(list) = data.get(name) else { continue };
+        let items = list.as_array().ok_or(format!("`data.{name}` is a list"))?;
+        let path = |item: &Value| is_shown_path(key.map_or(item, |key| &item[key]));
+        if !items.iter().all(path) {
+            return Err(format!(
+                "the paths of `data.{name}` are relative to the root"
+            ));
+        }
+    }
+    let is_match = |found: &Value| {
+        let mut keys: Vec<&String> = found
+            .as_object()
+            .into_iter()
+            .flat_map(|o| o.keys())
+            .collect();
+        keys.sort_unstable();
+        keys == ["file", "line", "text"]
+            && found["line"].as_u64().is_some_and(|line| line > 0)
+            && found["text"]
+                .as_str()
+                .is_some_and(|text| !text.contains('\n'))
+    };
+    let matches = data.get("matches").and_then(Value::as_array);
+    match matches.is_none_or(|matches| matches.iter().all(is_match)) {
+        true => Ok(()),
+        false => Err("a match is file, line and the text of one line".to_owned()),
+    }
+}
+
+/// Tells whether a path is relative to the root. A spill may lie outside, and then has no such path.
+fn is_shown_path(path: &Value) -> bool {
+    path.as_str().is_some_and(|path| {
+        let is_inside =
+            !path.starts_with('/') && !path.starts_with("./") && !path.starts_with("../");
+        !path.is_empty() && (is_inside || spill_name(path).is_some())
+    })
 }
 
 fn check_error(error: &Value, data: &serde_json::Map<String, Value>) -> Result<(), String> {

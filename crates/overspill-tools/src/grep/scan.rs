@@ -65,10 +65,19 @@ impl Source {
 /// How far a scan goes.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) struct Goal {
-    /// How many matches, or files where one match decides, the page needs.
+    /// How many matches, or files, the page needs.
     pub(super) wanted: u64,
+    /// What the page counts.
+    pub(super) unit: Unit,
     /// Whether it counts on for the total.
     pub(super) total: bool,
+}
+
+/// What a page counts.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Unit {
+    Matches,
+    Files,
 }
 
 /// A file that matches.
@@ -115,7 +124,7 @@ pub(super) fn scan(search: &Arc<Search>, goal: Goal, stop: &Stop) -> Scanned {
     let (mut deadline, mut is_known) = (stop.deadline, false);
     let is_through = loop {
         match receiver.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
-            Ok(run) => merge.take(run, search.first_only),
+            Ok(run) => merge.take(run, goal.unit),
             Err(mpsc::RecvTimeoutError::Timeout) => break false,
             Err(mpsc::RecvTimeoutError::Disconnected) => break true,
         }
@@ -127,19 +136,19 @@ pub(super) fn scan(search: &Arc<Search>, goal: Goal, stop: &Stop) -> Scanned {
             deadline = deadline.min(Instant::now() + COUNTING);
         }
     };
+    assert!(
+        !is_through || merge.end == search.files.len() || stop.is_over(),
+        "a worker of the search died"
+    );
     stop.is_over.store(true, Ordering::Relaxed);
     if !is_known && !is_through {
         // The workers notice that the time is over just after this thread does.
         let last = Instant::now() + AFTERWARDS;
         while let Ok(run) = receiver.recv_timeout(last.saturating_duration_since(Instant::now())) {
-            merge.take(run, search.first_only);
+            merge.take(run, goal.unit);
         }
     }
     let is_exact = merge.end == search.files.len();
-    assert!(
-        !is_through || is_exact || stop.is_over(),
-        "a worker of the search died"
-    );
     Scanned {
         is_exact,
         timed_out: !is_exact && !is_known,
@@ -167,15 +176,13 @@ struct Merge {
 }
 
 impl Merge {
-    fn take(&mut self, run: Run, first_only: bool) {
+    fn take(&mut self, run: Run, unit: Unit) {
         self.waiting.insert(run.start, run);
         while let Some(run) = self.waiting.remove(&self.end) {
             self.end = run.end;
-            let lines: u64 = run.scanned.hits.iter().map(|hit| hit.lines).sum();
-            self.units += if first_only {
-                run.scanned.hits.len() as u64
-            } else {
-                lines
+            self.units += match unit {
+                Unit::Matches => run.scanned.hits.iter().map(|hit| hit.lines).sum(),
+                Unit::Files => run.scanned.hits.len() as u64,
             };
             self.add(run.scanned);
         }
