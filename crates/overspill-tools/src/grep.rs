@@ -267,11 +267,12 @@ fn below(
 ) -> Files {
     let filter =
         include.map(|globs| -> Filter { Box::new(move |path: &[u8]| globs.chooses(path)) });
+    let walk = Walk::new(cx, root, place);
     let walk = Walk {
         hidden: params.hidden,
-        rules: !params.no_ignore,
+        rules: walk.rules && !params.no_ignore,
         filter,
-        ..Walk::new(cx, root, place)
+        ..walk
     };
     let mut walked = walk::walk(walk, stop.deadline);
     walked.newest_first();

@@ -12,8 +12,11 @@ use std::os::fd::{AsFd, AsRawFd as _, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Component, Path, PathBuf};
 
-use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags, fstat, openat, openat2};
+use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags, fstat, openat, openat2, readlinkat};
 use rustix::io::Errno;
+
+/// The most links that are followed on the way to one that points nowhere.
+const MOST_LINKS: usize = 40;
 
 /// A root, opened.
 #[derive(Debug)]
@@ -98,21 +101,45 @@ impl Root {
     /// Tells what to say of a path that cannot be opened. One that leads outside is outside whether it exists or not, so
     /// that nobody can feel for what is there.
     fn why_not(&self, given: &Path, errno: Errno) -> Refusal {
-        if self.leaves(given) {
+        if self.leads_outside(given, MOST_LINKS) {
             return Refusal::Outside;
         }
-        let above = given.ancestors().skip(1).map(|path| match path {
-            path if path == Path::new("") => Path::new("."),
-            path => path,
-        });
-        let nearest = above.into_iter().find_map(|path| self.open_any(path).ok());
-        match (nearest, errno) {
-            (Some(None), _) => Refusal::Outside,
-            (_, Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::NAMETOOLONG | Errno::INVAL) => {
+        match errno {
+            Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::NAMETOOLONG | Errno::INVAL => {
                 Refusal::Missing
             }
-            _ => Refusal::System(errno.into()),
+            errno => Refusal::System(errno.into()),
         }
+    }
+
+    /// Tells whether a path that cannot be opened would lead outside: by its words, by where its start leads, or by a link
+    /// on the way that points nowhere.
+    fn leads_outside(&self, given: &Path, links: usize) -> bool {
+        if self.leaves(given) {
+            return true;
+        }
+        let existing = given.ancestors().skip(1).find_map(|above| {
+            let above = if above == Path::new("") {
+                Path::new(".")
+            } else {
+                above
+            };
+            Some((above, self.open_any(above).ok()?))
+        });
+        let (above, place) = match existing {
+            Some((above, Some(place))) => (above, place),
+            Some((_, None)) => return true,
+            None => return false,
+        };
+        let rest = given.strip_prefix(above).unwrap_or(given);
+        let Some(Component::Normal(next)) = rest.components().next() else {
+            return false;
+        };
+        let Ok(target) = readlinkat(&place.handle, next, Vec::new()) else {
+            return false;
+        };
+        let target = place.path.join(OsStr::from_bytes(target.to_bytes()));
+        links == 0 || self.leads_outside(&target, links - 1)
     }
 
     /// Tells whether a path leads outside by its words alone.
@@ -209,6 +236,16 @@ pub(crate) fn shown(path: &[u8]) -> String {
         b"" => ".".to_owned(),
         path => String::from_utf8_lossy(path).into_owned(),
     }
+}
+
+/// Tells whether what was to be opened went away, or became something else, since it was seen.
+pub(crate) fn is_gone(error: &io::Error) -> bool {
+    use io::ErrorKind::{InvalidInput, IsADirectory, NotADirectory, NotFound, WouldBlock};
+    let gone = [Errno::LOOP, Errno::NXIO].map(|errno| Some(errno.raw_os_error()));
+    matches!(
+        error.kind(),
+        NotFound | NotADirectory | IsADirectory | InvalidInput | WouldBlock
+    ) || gone.contains(&error.raw_os_error())
 }
 
 /// Returns a path as it stands in a text: on one line, whatever it holds.

@@ -11,6 +11,9 @@ use crate::sandbox::{Kind, Place, Refusal, Root};
 /// The most chars of a parameter that an answer repeats.
 const QUOTED_CHARS: usize = 200;
 
+/// Up to how many bytes a parameter is repeated as it was given.
+const REPEATED_BYTES: usize = 1000;
+
 /// What the path of a call names.
 #[derive(Debug)]
 pub(crate) enum Target {
@@ -117,4 +120,12 @@ pub(crate) fn quoted(text: &str) -> String {
         quoted.push_str("...");
     }
     quoted.replace(['\n', '\r'], " ")
+}
+
+/// Returns a parameter as `context` repeats it: as it was given, unless it is of any length.
+pub(crate) fn repeated(text: &str) -> String {
+    match text.len() <= REPEATED_BYTES {
+        true => text.to_owned(),
+        false => quoted(text),
+    }
 }

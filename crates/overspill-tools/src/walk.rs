@@ -5,6 +5,7 @@
 //! once somebody wants it: a search that needs the hundred newest files never asks about the others.
 
 use std::ffi::CStr;
+use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt as _;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -16,7 +17,7 @@ use overspill::{Answer, Code, Context, ToolError};
 use rustix::fs::{AtFlags, FileType, RawDir, statat};
 
 use crate::rules::{Rules, Signs, Verdict, join};
-use crate::sandbox::{Place, Root};
+use crate::sandbox::{self, Place, Root};
 use crate::threads;
 
 /// How much of a directory is listed at once.
@@ -43,18 +44,17 @@ pub(crate) struct Walk {
 impl Walk {
     /// Returns the walk of a search that starts at a place: what is hidden, ignored or stored is left out.
     pub(crate) fn new(cx: &Context<'_>, root: &Arc<Root>, place: &Place) -> Walk {
-        let start = place.path.as_os_str().as_bytes();
         let store = cx.store().dir();
-        let except = store
-            .strip_prefix(cx.root())
-            .ok()
-            .map(|path| path.as_os_str().as_bytes().into());
+        let store = store.strip_prefix(cx.root()).ok();
+        // Named as the path, the store is searched, though its own rules hide it from git.
+        let is_in_store = store.is_some_and(|store| place.path.starts_with(store));
+        let except = store.filter(|_| !is_in_store);
         Walk {
             root: Arc::clone(root),
-            start: start.into(),
+            start: place.path.as_os_str().as_bytes().into(),
             hidden: false,
-            rules: true,
-            except,
+            rules: !is_in_store,
+            except: except.map(|path| path.as_os_str().as_bytes().into()),
             filter: None,
         }
     }
@@ -226,11 +226,12 @@ impl Shared {
         let mut listing = Listing::default();
         while let Some(directory) = self.take() {
             let mut below = Vec::new();
-            if self
-                .list(&directory, &mut listing, &mut files, &mut below)
-                .is_err()
-            {
-                self.unreadable.fetch_add(1, Ordering::Relaxed);
+            match self.list(&directory, &mut listing, &mut files, &mut below) {
+                // It went away, or is no directory any more: as if it had not been there.
+                Err(error) if !sandbox::is_gone(&error) => {
+                    self.unreadable.fetch_add(1, Ordering::Relaxed);
+                }
+                _ => {}
             }
             self.put(below);
         }
@@ -279,17 +280,8 @@ impl Shared {
         listing: &mut Listing,
         files: &mut Vec<Found>,
         below: &mut Vec<Pending>,
-    ) -> rustix::io::Result<()> {
-        let handle = match self.walk.root.open_directory(&directory.path) {
-            Ok(handle) => handle,
-            // It went away, or is no directory any more: as if it had not been there.
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
-            Err(error) => {
-                return Err(
-                    rustix::io::Errno::from_io_error(&error).unwrap_or(rustix::io::Errno::IO)
-                );
-            }
-        };
+    ) -> io::Result<()> {
+        let handle = self.walk.root.open_directory(&directory.path)?;
         let signs = listing.read(&handle)?;
         let rules = match self.walk.rules {
             true => Rules::enter(

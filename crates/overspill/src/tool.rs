@@ -125,8 +125,7 @@ fn wrap<T: Tool>(tool: &T, host: &Host, params: Result<Value, String>) -> Envelo
         .unwrap_or_else(|panic| Err(fault::<T>(&cx, &*panic)))
         .unwrap_or_else(ToolError::into_answer);
     let mut envelope = answer.envelope;
-    // A tool that tells its time in its text has set it itself.
-    if envelope.stats.get("time_ms").is_none_or(|time| *time == 0) {
+    if !answer.is_timed {
         let time = start.elapsed().as_millis() as u64;
         envelope.stats.insert("time_ms".to_owned(), json!(time));
     }

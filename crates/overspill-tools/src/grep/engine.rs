@@ -1,7 +1,7 @@
 //! Turns a pattern into something that finds lines: ripgrep's engine, or for what that refuses a backtracking one.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use grep_matcher::{LineTerminator, Match, Matcher, NoCaptures, NoError};
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
@@ -9,8 +9,12 @@ use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 /// The most memory a compiled pattern may take.
 const PATTERN_BYTES: usize = 32 << 20;
 
-/// How many steps back the backtracking engine may take on one line.
-const MAX_STEPS: usize = 200_000;
+/// How many steps back the backtracking engine may take on one line: at first, and if those were quick.
+const FEW_STEPS: usize = 2_000;
+const MANY_STEPS: usize = 1_000_000;
+
+/// How long the first steps may take for the others to be tried.
+const HASTE: Duration = Duration::from_millis(4);
 
 /// How a pattern is read.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
@@ -39,10 +43,10 @@ impl Engine {
     ) -> Result<Engine, String> {
         match linear(pattern, reading) {
             Ok(matcher) => Ok(Engine::Linear(matcher)),
-            Err(why) => match Backtracker::new(pattern, reading, deadline) {
-                Some(backtracker) => Ok(Engine::Backtracking(backtracker)),
-                None => Err(why),
-            },
+            Err(why) if is_beyond(pattern, &why) => {
+                Backtracker::new(pattern, reading, deadline).map(Engine::Backtracking)
+            }
+            Err(why) => Err(why),
         }
     }
 
@@ -96,6 +100,15 @@ fn linear(pattern: &str, reading: Reading) -> Result<RegexMatcher, String> {
     built.map_err(|error| first_cause(&error.to_string()))
 }
 
+/// Tells whether a pattern asks for more than the linear engine can do, and is not just wrong.
+fn is_beyond(pattern: &str, why: &str) -> bool {
+    const REFUSED: [&str; 2] = ["look-around", "backreferences"];
+    // What else only a backtracking engine knows: atomic groups, named back-references, conditions, `\K` and `\G`.
+    const SIGNS: [&str; 7] = ["(?>", "(?P=", "(?P>", "\\k<", "(?(", "\\K", "\\G"];
+    REFUSED.iter().any(|refused| why.contains(refused))
+        || SIGNS.iter().any(|sign| pattern.contains(sign))
+}
+
 /// Returns the line of a regex error that says what is wrong; the others show the pattern again.
 fn first_cause(error: &str) -> String {
     let cause = error
@@ -109,27 +122,52 @@ fn first_cause(error: &str) -> String {
 /// A backtracking engine that gives up on a line rather than hang on it.
 #[derive(Debug)]
 pub(crate) struct Backtracker {
-    regex: fancy_regex::Regex,
+    /// With few steps, to learn what a step costs on the line at hand: it may be a scan of all of it.
+    hasty: fancy_regex::Regex,
+    patient: fancy_regex::Regex,
     deadline: Instant,
     given_up: AtomicU64,
 }
 
 impl Backtracker {
-    fn new(pattern: &str, reading: Reading, deadline: Instant) -> Option<Backtracker> {
-        let regex = fancy_regex::RegexBuilder::new(pattern)
-            .case_insensitive(!reading.case_sensitive)
-            .multi_line(true)
-            .backtrack_limit(MAX_STEPS)
-            .delegate_size_limit(PATTERN_BYTES)
-            .build()
-            .ok()?;
-        Some(Backtracker {
-            regex,
+    fn new(pattern: &str, reading: Reading, deadline: Instant) -> Result<Backtracker, String> {
+        let build = |steps: usize| {
+            fancy_regex::RegexBuilder::new(pattern)
+                .case_insensitive(!reading.case_sensitive)
+                .multi_line(true)
+                .backtrack_limit(steps)
+                .delegate_size_limit(PATTERN_BYTES)
+                .build()
+                .map_err(|error| first_cause(&error.to_string()))
+        };
+        Ok(Backtracker {
+            hasty: build(FEW_STEPS)?,
+            patient: build(MANY_STEPS)?,
             deadline,
             given_up: AtomicU64::new(0),
         })
     }
+
+    /// Finds the first match from a position on; an error if that takes too many steps, or too long ones.
+    fn find_in(&self, text: &str, at: usize) -> Result<Option<Match>, GivenUp> {
+        let as_match = |found: Option<fancy_regex::Match<'_>>| {
+            found.map(|found| Match::new(found.start(), found.end()))
+        };
+        let start = Instant::now();
+        if let Ok(found) = self.hasty.find_from_pos(text, at) {
+            return Ok(as_match(found));
+        }
+        if start.elapsed() > HASTE {
+            return Err(GivenUp);
+        }
+        let found = self.patient.find_from_pos(text, at);
+        found.map(as_match).map_err(|_| GivenUp)
+    }
 }
+
+/// The steps ran out.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+struct GivenUp;
 
 impl Matcher for Backtracker {
     type Captures = NoCaptures;
@@ -143,34 +181,28 @@ impl Matcher for Backtracker {
         let text = match std::str::from_utf8(text) {
             Ok(text) => text,
             Err(_) => {
-                // Every invalid byte becomes one character of the same length, so that offsets stay true.
-                valid = text
-                    .iter()
-                    .map(|&byte| {
-                        if byte.is_ascii() {
-                            char::from(byte)
-                        } else {
-                            '?'
-                        }
-                    })
-                    .collect::<String>();
+                // A byte stays a byte, so that offsets stay true.
+                let ascii = |&byte: &u8| {
+                    if byte.is_ascii() {
+                        char::from(byte)
+                    } else {
+                        '?'
+                    }
+                };
+                valid = text.iter().map(ascii).collect::<String>();
                 &valid
             }
         };
         // A line is searched without its end, where `$` stands.
-        let line = text
-            .strip_suffix('\n')
-            .map_or(text, |line| line.strip_suffix('\r').unwrap_or(line));
+        let line = text.strip_suffix('\n').unwrap_or(text);
+        let line = line.strip_suffix('\r').unwrap_or(line);
         if at > line.len() || !line.is_char_boundary(at) {
             return Ok(None);
         }
-        match self.regex.find_from_pos(line, at) {
-            Ok(found) => Ok(found.map(|found| Match::new(found.start(), found.end()))),
-            Err(_) => {
-                self.given_up.fetch_add(1, Ordering::Relaxed);
-                Ok(None)
-            }
-        }
+        Ok(self.find_in(line, at).unwrap_or_else(|GivenUp| {
+            self.given_up.fetch_add(1, Ordering::Relaxed);
+            None
+        }))
     }
 
     fn new_captures(&self) -> Result<NoCaptures, NoError> {
@@ -214,26 +246,42 @@ mod tests {
 
     #[test]
     fn a_bad_pattern_is_one_line() {
-        let error = |pattern| Engine::new(pattern, Reading::default(), later()).unwrap_err();
-        assert_eq!(error("a("), "unclosed group");
-        assert_eq!(
-            error("[z-a]"),
-            "invalid character class range, the start must be <= the end"
-        );
-        assert_eq!(
-            error("(?<=a"),
-            "look-around, including look-ahead and look-behind, is not supported"
-        );
+        let cases = [
+            ("a(", "unclosed group"),
+            (
+                "[z-a]",
+                "invalid character class range, the start must be <= the end",
+            ),
+            (
+                "a{2,1}",
+                "invalid repetition count range, the start must be <= the end",
+            ),
+            ("a\\nb", "the literal \"\\n\" is not allowed in a regex"),
+            (
+                "(?<=a",
+                "Parsing error at position 5: Opening parenthesis without closing parenthesis",
+            ),
+        ];
+        for (pattern, expected) in cases {
+            let error = Engine::new(pattern, Reading::default(), later()).unwrap_err();
+            assert_eq!(error, expected, "{pattern}");
+        }
     }
 
     #[test]
     fn steps_are_limited() {
-        let engine = Engine::new("((?=a)a+)+$", Reading::default(), later()).unwrap();
-        let Engine::Backtracking(backtracker) = &engine else {
-            panic!()
-        };
-        let text = "a".repeat(5000) + "b";
-        assert_eq!(backtracker.find(text.as_bytes()), Ok(None));
-        assert_eq!(engine.given_up(), 1);
+        let long = "a".repeat(30_000) + "b";
+        for pattern in ["((?=a)a+)+$", "(?=a)(a+)+$", "(a|aa)+\\1$"] {
+            let engine = Engine::new(pattern, Reading::default(), later()).unwrap();
+            let Engine::Backtracking(backtracker) = &engine else {
+                panic!("{pattern}")
+            };
+            assert_eq!(backtracker.find(long.as_bytes()), Ok(None), "{pattern}");
+            assert_eq!(engine.given_up(), 1, "{pattern}");
+        }
+        // A long line alone is no reason to give up.
+        let engine = Engine::new("(?<!x)needle", Reading::default(), later()).unwrap();
+        let line = "x".repeat(300_000) + " needle";
+        assert_eq!(engine.match_start(line.as_bytes()), 300_001);
     }
 }

@@ -1,5 +1,6 @@
 //! Makes the answer of a search: the page within the content limits, and what the model is told about it.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -12,11 +13,14 @@ use super::engine::Engine;
 use super::scan::{Hit, Scanned, Search};
 use super::{GrepParams, OutputMode, Took};
 use crate::sandbox::{one_line, shown};
-use crate::target::quoted;
+use crate::target::{self, quoted};
 use crate::walk;
 
 /// What of a line is left at least, however long the path before it is.
 const LEAST_CHARS: usize = 20;
+
+/// What stands between lines that do not follow each other.
+const GAP: &str = "--";
 
 /// The most bytes of a list of files that is passed on as it is.
 const LISTING_BYTES: usize = 1 << 18;
@@ -89,7 +93,7 @@ impl Page {
             .stat("matched_lines", head.total_lines())
             .stat("searched_files", self.scanned.searched)
             .context("path_resolved", self.path_resolved.as_str())
-            .context("pattern", quoted(&params.pattern))
+            .context("pattern", target::repeated(&params.pattern))
             .context("sorted_by", "mtime_desc");
         let answer = if is_partial { answer.partial() } else { answer };
         let fits = fits && (is_content || cx.is_within_guard(&answer));
@@ -102,31 +106,30 @@ impl Page {
 
     /// Shows the lines that match, as many as the limits allow.
     fn content(&self, limits: &Limits) -> Body {
+        let has_neighbours = self.lines.iter().any(|line| !line.is_match);
         let mut lines: Vec<Shown> = Vec::new();
         for line in &self.lines {
             let path = self.path(line.file);
             if let Some(last) = lines.last() {
                 let follows = last.path == path && last.number + 1 == line.number;
-                if self.has_neighbours() && !follows {
+                if has_neighbours && !follows {
                     lines.push(Shown::gap());
                 }
             }
             lines.push(Shown::new(path, line, limits));
         }
-        let all: Vec<&str> = lines.iter().map(|line| line.text.as_str()).collect();
-        let all = all.join("\n");
-        let (text, kept) = match cut(&all, limits, Strategy::Head) {
-            Cut::Whole(_) => (all, lines.len()),
-            Cut::Part(preview) => {
-                let kept = usize::try_from(preview.kept().lines).unwrap_or(usize::MAX);
-                (preview.text(Lang::En).into_owned(), kept.min(lines.len()))
-            }
-        };
+        let (mut text, mut kept) = fit(&lines, limits);
+        let first = lines.iter().position(|line| line.is_match).unwrap_or(0);
+        if first >= kept {
+            // Neighbours alone are no page: without a match on it the next one would start where this one did.
+            lines.drain(..first);
+            (text, kept) = fit(&lines, limits);
+        }
         lines.truncate(kept);
-        let text = match lines.last() {
-            Some(last) if last.is_gap() => text.strip_suffix("\n--").unwrap_or(&text).to_owned(),
-            _ => text,
-        };
+        if lines.last().is_some_and(Shown::is_gap) {
+            lines.pop();
+            text.truncate(text.len().saturating_sub(GAP.len() + 1));
+        }
         if let (Some(last), Some(shown)) = (lines.last_mut(), text.rsplit('\n').next()) {
             last.settle(shown);
         }
@@ -167,10 +170,6 @@ impl Page {
         }
     }
 
-    fn has_neighbours(&self) -> bool {
-        self.lines.iter().any(|line| !line.is_match)
-    }
-
     /// Shows the files that match, in count mode with how often.
     fn files(&self, params: &GrepParams) -> Body {
         let limit = usize::try_from(params.limit).unwrap_or(usize::MAX);
@@ -203,6 +202,19 @@ impl Page {
     }
 }
 
+/// Returns the lines as one text within the limits, and how many of them that are.
+fn fit(lines: &[Shown], limits: &Limits) -> (String, usize) {
+    let all: Vec<&str> = lines.iter().map(|line| line.text.as_str()).collect();
+    let all = all.join("\n");
+    match cut(&all, limits, Strategy::Head) {
+        Cut::Whole(_) => (all, lines.len()),
+        Cut::Part(preview) => {
+            let kept = usize::try_from(preview.kept().lines).unwrap_or(usize::MAX);
+            (preview.text(Lang::En).into_owned(), kept.min(lines.len()))
+        }
+    }
+}
+
 /// A line as it is shown.
 #[derive(Debug)]
 struct Shown {
@@ -210,6 +222,8 @@ struct Shown {
     number: u64,
     /// The line of the file, without what stands before it.
     content: String,
+    /// How many bytes of the text stand before that.
+    before: usize,
     text: String,
     is_match: bool,
     is_cut: bool,
@@ -222,24 +236,19 @@ impl Shown {
             true => format!("{shown}:{}: ", line.number),
             false => format!("{shown}-{}- ", line.number),
         };
-        let mut content = line.text.clone();
-        let mut is_cut = line.is_cut;
-        if let Some(max) = limits.max_line_chars() {
-            let room = max.saturating_sub(before.chars().count()).max(LEAST_CHARS);
-            if let Cut::Part(part) =
-                cut(&line.text, &Limits::none().line_chars(room), Strategy::Head)
-            {
-                (content, is_cut) = (part.text(Lang::En).into_owned(), true);
-            }
-        }
+        let max = limits.max_line_chars().unwrap_or(usize::MAX);
+        let room = max.saturating_sub(before.chars().count());
+        let content = clipped(&line.text, room.max(LEAST_CHARS));
         let text = format!("{before}{content}");
         Shown {
-            path,
             number: line.number,
-            content,
-            text,
             is_match: line.is_match,
-            is_cut,
+            is_cut: line.is_cut || content != line.text || text.chars().count() > max,
+            before: before.len(),
+            // Of a line whose path alone is too long not even the least is shown.
+            text: clipped(&text, max).into_owned(),
+            content: content.into_owned(),
+            path,
         }
     }
 
@@ -249,7 +258,8 @@ impl Shown {
             path: String::new(),
             number: 0,
             content: String::new(),
-            text: "--".to_owned(),
+            before: 0,
+            text: GAP.to_owned(),
             is_match: false,
             is_cut: false,
         }
@@ -262,10 +272,18 @@ impl Shown {
     /// Takes over how much of the line is shown in the end.
     fn settle(&mut self, shown: &str) {
         if shown != self.text && !self.is_gap() {
-            let before = self.text.len() - self.content.len();
-            self.content = shown.get(before..).unwrap_or("").to_owned();
+            let content = shown.get(self.before..).unwrap_or("");
+            content.clone_into(&mut self.content);
             self.is_cut = true;
         }
+    }
+}
+
+/// Returns a line of at most `max` chars.
+fn clipped(line: &str, max: usize) -> Cow<'_, str> {
+    match cut(line, &Limits::none().line_chars(max), Strategy::Head) {
+        Cut::Whole(_) => Cow::Borrowed(line),
+        Cut::Part(part) => Cow::Owned(part.text(Lang::En).into_owned()),
     }
 }
 
@@ -361,7 +379,7 @@ impl Head<'_> {
             &[],
         );
         say(self.is_fallback(), Message::Fallback, &[]);
-        let given_up = self.page.search.engine.given_up();
+        let given_up = scanned.given_up;
         say(
             given_up > 0,
             Message::StepLimit,

@@ -15,7 +15,7 @@ use grep_searcher::{Searcher, SearcherBuilder, Sink, SinkMatch};
 use super::collect::{After, Line, Lines, Wanted, searcher_of_lines};
 use super::engine::Engine;
 use super::input::{HELD_BYTES, Input, Searched, Stop};
-use crate::sandbox::{Root, reopen};
+use crate::sandbox::{self, Root, reopen};
 use crate::threads;
 use crate::walk::Found;
 
@@ -100,6 +100,8 @@ pub(super) struct Scanned {
     pub(super) binary: u64,
     /// Files that could not be read, or not to their end.
     pub(super) unreadable: u64,
+    /// Lines on which the steps of the pattern ran out.
+    pub(super) given_up: u64,
     /// Whether every file was searched.
     pub(super) is_exact: bool,
     /// Whether the time was over before the page was known.
@@ -151,6 +153,7 @@ pub(super) fn scan(search: &Arc<Search>, goal: Goal, stop: &Stop) -> Scanned {
     let is_exact = merge.end == search.files.len();
     Scanned {
         is_exact,
+        given_up: search.engine.given_up(),
         timed_out: !is_exact && !is_known,
         ..merge.finish()
     }
@@ -283,7 +286,7 @@ impl Worker {
             Ok(Searched::Text) => scanned.searched += 1,
             Ok(Searched::Binary) => scanned.binary += 1,
             // It went away, or became something else, after it was listed.
-            Err(error) if is_gone(&error) => {}
+            Err(error) if sandbox::is_gone(&error) => {}
             Err(error) if error.kind() == io::ErrorKind::TimedOut => return Err(TimedOut),
             Err(_) => scanned.unreadable += 1,
         }
@@ -305,13 +308,6 @@ impl Worker {
             Engine::Backtracking(matcher) => input.search(open, file.bytes, matcher, sink),
         }
     }
-}
-
-fn is_gone(error: &io::Error) -> bool {
-    matches!(
-        error.kind(),
-        io::ErrorKind::NotFound | io::ErrorKind::InvalidInput | io::ErrorKind::NotADirectory
-    ) || error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error())
 }
 
 /// Returns how a file is searched, but for what is reported of it.

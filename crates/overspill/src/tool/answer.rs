@@ -12,6 +12,8 @@ pub struct Answer {
     pub(super) envelope: Envelope,
     /// Whether the tool bounded it itself, so that the wrapper does not bound it again.
     pub(super) is_bounded: bool,
+    /// Whether the tool tells itself how long it took.
+    pub(super) is_timed: bool,
 }
 
 impl Answer {
@@ -45,6 +47,7 @@ impl Answer {
         Answer {
             envelope,
             is_bounded: false,
+            is_timed: false,
         }
     }
 
@@ -86,8 +89,9 @@ impl Answer {
         self
     }
 
-    /// Adds a figure about the call.
+    /// Adds a figure about the call. `time_ms` is added to every answer that has none.
     pub fn stat(mut self, key: &str, value: impl Into<Value>) -> Answer {
+        self.is_timed |= key == "time_ms";
         self.envelope.stats.insert(key.to_owned(), value.into());
         self
     }

@@ -83,15 +83,6 @@ pub(super) fn read<T: Tool>(
     given: Result<&Value, &String>,
     lang: Lang,
 ) -> Result<T::Params, ToolError> {
-    let given = match given {
-        Ok(Value::Object(given)) => given,
-        Ok(_) => return Err(refused(Message::NotAnObject.say(lang, &[]))),
-        Err(cause) => {
-            let cause = &cause[..cause.floor_char_boundary(200)];
-            return Err(refused(Message::NotJson.say(lang, &[("cause", cause)])));
-        }
-    };
-    let given = with_names::<T>(given, lang)?;
     let schema = schema::<T::Params>();
     let known = schema.get("properties").and_then(Value::as_object);
     let known = known.cloned().unwrap_or_default();
@@ -100,6 +91,19 @@ pub(super) fn read<T: Tool>(
         tool: T::NAME,
         lang,
     };
+    let given = match given {
+        Ok(Value::Object(given)) => given,
+        Ok(_) => {
+            let message = Message::NotAnObject.say(lang, &[]);
+            return Err(refused(message).hint(checker.parameters()));
+        }
+        Err(cause) => {
+            let cause = &cause[..cause.floor_char_boundary(200)];
+            let message = Message::NotJson.say(lang, &[("cause", cause)]);
+            return Err(refused(message).hint(checker.parameters()));
+        }
+    };
+    let given = with_names::<T>(given, lang)?;
     let required = schema.get("required").and_then(Value::as_array);
     let required: Vec<&str> = required
         .into_iter()
