@@ -9,6 +9,7 @@
 
 mod bench;
 mod docs;
+mod ripgrep;
 mod test;
 mod workspace;
 

@@ -1,12 +1,14 @@
 //! `cargo xtask test`: all that must hold before a change is done, as the README and CI run it.
 //!
-//! Needs nothing but Rust. The first step that fails ends the run, with its name and the command that repeats it alone.
+//! Needs nothing but Rust; ripgrep, which searches are compared with, is installed where it is missing. The first step that
+//! fails ends the run, with its name and the command that repeats it alone.
 
 use std::process::Command;
 
 use anyhow::{Context as _, Result, bail};
 
 use crate::docs;
+use crate::ripgrep;
 use crate::workspace::{by_hand, cargo, release_binary, root, run as run_command, target};
 
 /// The stripped release binary stays below this, with both vocabularies in it.
@@ -28,7 +30,7 @@ pub(crate) fn run() -> Result<()> {
             "warnings",
         ]),
     )?;
-    command_step("tests", cargo(&["test", "--workspace"]))?;
+    command_step("tests", tests()?)?;
     command_step("rustdoc", rustdoc())?;
     step("generated files", "cargo xtask docs --check", docs::check)?;
     step("release binary", "cargo build --release", check_binary)?;
@@ -46,6 +48,13 @@ fn command_step(name: &str, command: Command) -> Result<()> {
 fn step(name: &str, does: &str, work: impl FnOnce() -> Result<()>) -> Result<()> {
     println!("\n== {name}: {does}");
     work().with_context(|| format!("step `{name}`"))
+}
+
+fn tests() -> Result<Command> {
+    let mut tests = cargo(&["test", "--workspace"]);
+    // Without it the tests that compare with it would have nothing to compare with.
+    ripgrep::provide_to(&mut tests)?;
+    Ok(tests)
 }
 
 fn rustdoc() -> Command {

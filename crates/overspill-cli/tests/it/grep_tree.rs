@@ -39,7 +39,7 @@ fn rg(sandbox: &Sandbox, arguments: &[&str]) -> Option<Vec<u8>> {
             // Past the capture of the test harness, which would hide it.
             let _ = writeln!(
                 std::io::stderr(),
-                "NOT TESTED: cannot run rg (apt-get install ripgrep): {error}"
+                "NOT TESTED: cannot run rg (`cargo xtask test` installs it): {error}"
             );
             None
         }

@@ -3,7 +3,6 @@
 //! Both programs are first checked to find the same, then timed as whole commands with the source in the page cache.
 
 mod kernel;
-mod ripgrep;
 mod same;
 
 use std::collections::HashSet;
@@ -16,6 +15,7 @@ use serde_json::{Value, json};
 use super::machine;
 use super::process::{best, millis, program, time};
 use super::table::{self, Claim, Row};
+use crate::ripgrep;
 use crate::workspace::{by_hand, capture, release_binary, target};
 
 const PATTERNS: [&str; 9] = [
