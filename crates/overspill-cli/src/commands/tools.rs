@@ -71,6 +71,12 @@ const LETTERS: &[(&str, char)] = &[
     ("multiline", 'U'),
 ];
 
+/// What a flag says that turns off what a parameter turns on.
+const OPPOSITES: &[(&str, &str)] = &[(
+    "total",
+    "Stop once the page is full, and do not count all matches",
+)];
+
 /// Returns the commands for people.
 pub(crate) fn commands() -> impl Iterator<Item = Command> {
     FRONTS.iter().filter_map(|front| {
@@ -82,6 +88,7 @@ pub(crate) fn commands() -> impl Iterator<Item = Command> {
             .arg(
                 Arg::new("format")
                     .long("format")
+                    .value_name("FORMAT")
                     .help("How the answer is printed: for people, its data, or its envelope")
                     .value_parser(value_parser!(Format)),
             );
@@ -105,7 +112,9 @@ fn flag(front: &Front, name: &str, property: &Value) -> Arg {
         Value::String(text) => text.clone(),
         value => value.to_string(),
     });
-    let help = text("description").unwrap_or_default();
+    let opposite = OPPOSITES.iter().find(|(known, _)| *known == name);
+    let help = opposite.map_or(text("description"), |(_, help)| Some(*help));
+    let help = help.unwrap_or_default();
     let help = match default.filter(|default| !default.is_empty()) {
         Some(default) => format!("{help} [default: {default}]"),
         None => help.to_owned(),
