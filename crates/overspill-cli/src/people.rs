@@ -39,11 +39,10 @@ fn readable(envelope: &Envelope) -> String {
                     .get("start_line")
                     .is_none_or(|line| *line == 1)
                 && envelope.data.get("end_line") == envelope.data.get("total_lines");
-            match is_all && !content.is_empty() {
-                true => content.to_owned(),
-                false => format!("{content}\n\n{}", envelope.text)
-                    .trim_start()
-                    .to_owned(),
+            match content {
+                "" => envelope.text.clone(),
+                content if is_all => content.to_owned(),
+                content => format!("{content}\n\n{}", envelope.text),
             }
         }
         (None, None) => envelope.text.clone(),
@@ -80,10 +79,7 @@ fn found_line(line: &str, paths: &HashSet<&str>) -> String {
 fn directory_line(line: &str) -> String {
     match line.split_once('/') {
         Some((before, after)) if after.is_empty() || after.starts_with(' ') => {
-            let name = before.rfind(['\u{2500}', ' ']).map_or(0, |at| {
-                at + before[at..].chars().next().map_or(1, char::len_utf8)
-            });
-            let (indent, name) = before.split_at(name);
+            let (indent, name) = before.split_at(before.len() - before.trim_start().len());
             format!("{indent}{DIRECTORY}{name}/{PLAIN}{after}")
         }
         _ => remark_line(line),

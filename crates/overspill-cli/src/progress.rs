@@ -63,7 +63,7 @@ impl Ticker {
         }
         let (end, ended) = mpsc::channel();
         let start = Instant::now();
-        let thread = thread::spawn(move || {
+        let thread = thread::Builder::new().spawn(move || {
             let mut wait = FIRST_AFTER;
             while ended.recv_timeout(wait) == Err(mpsc::RecvTimeoutError::Timeout) {
                 wait = THEN_EVERY;
@@ -79,7 +79,7 @@ impl Ticker {
         });
         Ticker {
             end: Some(end),
-            thread: Some(thread),
+            thread: thread.ok(),
         }
     }
 }

@@ -5,14 +5,14 @@ use std::path::{Component, Path};
 use std::time::{Duration, Instant};
 
 use overspill::notice::Message;
-use overspill::{Answer, Context, Tool, ToolError};
+use overspill::{Answer, Code, Context, Tool, ToolError};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use crate::defaults;
 use crate::globs::{self, Anchor, Globs};
-use crate::sandbox::{Place, one_line, shown};
+use crate::sandbox::{self, Place, one_line, shown};
 use crate::target::{self, quoted};
 use crate::walk::{self, Filter, Walk, Walked};
 
@@ -44,9 +44,9 @@ impl Tool for Glob {
     fn run(&self, cx: &Context<'_>, params: GlobParams) -> Result<Answer, ToolError> {
         let start = Instant::now();
         let time_limit = walk::time_limit(cx);
-        let pattern = below_root(cx, &params.pattern)?;
-        let globs = globs::parse(cx, "glob", &pattern, Anchor::Start)?;
         let place = target::directory(cx, &params.path)?;
+        let pattern = below_start(cx, &params.pattern, &place)?;
+        let globs = globs::parse(cx, "glob", &pattern, Anchor::Start)?;
         let walk = Walk {
             hidden: names_hidden(&pattern),
             filter: Some(filter(globs, &place)),
@@ -56,7 +56,7 @@ impl Tool for Glob {
         walked.files.retain(|file| !file.is_ignored());
         walked.newest_first();
         if !walked.is_complete && walked.files.is_empty() {
-            return Err(walk::timeout(cx, time_limit).path_resolved(place.shown()));
+            return Err(walk::timeout(cx, time_limit, "path").path_resolved(place.shown()));
         }
         Ok(answer(cx, &params, &walked, start.elapsed(), time_limit)
             .context("path_resolved", place.shown())
@@ -65,17 +65,30 @@ impl Tool for Glob {
     }
 }
 
-/// Returns a pattern relative to the root. One that leads outside is refused as a path would be.
-fn below_root(cx: &Context<'_>, pattern: &str) -> Result<String, ToolError> {
-    let below = Path::new(pattern).strip_prefix(cx.root());
-    let leaves = Path::new(pattern)
-        .components()
-        .any(|part| part == Component::ParentDir);
-    match below {
-        _ if leaves => Err(target::outside(cx)),
-        Ok(below) => Ok(format!("/{}", below.to_string_lossy())),
-        Err(_) => Ok(pattern.to_owned()),
+/// Returns a pattern relative to where the search starts. One that leads outside is refused as a path would be.
+fn below_start(cx: &Context<'_>, pattern: &str, place: &Place) -> Result<String, ToolError> {
+    let (is_negated, path) = match pattern.strip_prefix('!') {
+        Some(path) => ("!", path),
+        None => ("", pattern),
+    };
+    let start = cx.root().join(&place.path);
+    let given = Path::new(path);
+    let has_parents = given.components().any(|part| part == Component::ParentDir);
+    if !given.is_absolute() && !has_parents {
+        return Ok(pattern.to_owned());
     }
+    let full = sandbox::plain(&start.join(given));
+    match full.strip_prefix(&start) {
+        Ok(below) => Ok(format!("{is_negated}/{}", below.to_string_lossy())),
+        Err(_) if full.starts_with(cx.root()) => Err(nowhere(cx, pattern)),
+        Err(_) => Err(target::outside(cx)),
+    }
+}
+
+/// Returns the error of a pattern for files that are not below the path.
+fn nowhere(cx: &Context<'_>, pattern: &str) -> ToolError {
+    let message = Message::GlobElsewhere.say(cx.lang(), &[("pattern", &quoted(pattern))]);
+    ToolError::new(Code::InvalidParam, message).hint(Message::TryOtherPath.say(cx.lang(), &[]))
 }
 
 /// Tells whether a pattern asks for hidden files.

@@ -119,4 +119,13 @@ mod tests {
             "unclosed character class; missing ']'"
         );
     }
+
+    proptest::proptest! {
+        #[test]
+        fn any_glob_is_read_or_refused(glob in ".{0,40}", path in ".{0,40}") {
+            if let Ok(globs) = Globs::new(&glob, Anchor::Anywhere) {
+                globs.chooses(path.as_bytes());
+            }
+        }
+    }
 }

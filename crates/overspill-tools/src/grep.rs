@@ -111,7 +111,7 @@ impl Tool for Grep {
             deadline: start + time_limit,
             is_over: Arc::default(),
         };
-        let engine = compile(cx, &params, stop.deadline)?;
+        let engine = compile(cx, &params)?;
         let found = find(cx, &params, engine, &stop)?;
         let page = found.page(cx, &params, &stop);
         let took = Took {
@@ -122,12 +122,12 @@ impl Tool for Grep {
     }
 }
 
-fn compile(cx: &Context<'_>, params: &GrepParams, deadline: Instant) -> Result<Engine, ToolError> {
+fn compile(cx: &Context<'_>, params: &GrepParams) -> Result<Engine, ToolError> {
     let reading = Reading {
         case_sensitive: params.case_sensitive,
         multiline: params.multiline,
     };
-    Engine::new(&params.pattern, reading, deadline).map_err(|details| {
+    Engine::new(&params.pattern, reading).map_err(|details| {
         let spans_lines =
             !params.multiline && (params.pattern.contains("\\n") || params.pattern.contains('\n'));
         let hint = if spans_lines {
@@ -198,6 +198,7 @@ fn find(
             .then(|| wanted(cx, params)),
     });
     let goal = Goal {
+        offset: params.offset,
         wanted: params
             .offset
             .saturating_add(most(&cx.policy().limits, params)),
@@ -289,48 +290,45 @@ fn below(
 impl Outcome {
     /// Reads what the page shows.
     fn page(mut self, cx: &Context<'_>, params: &GrepParams, stop: &Stop) -> page::Page {
-        let (hits, skip) = self.hits_from(params);
-        let hits = hits.to_vec();
+        let hits = Arc::new(std::mem::take(&mut self.scanned.hits));
+        let (first, skip) = first_hit(&hits, params);
         let collected = match params.output_mode {
-            OutputMode::Content if !hits.is_empty() => {
+            OutputMode::Content if first < hits.len() => {
                 let wanted = Wanted {
                     skip,
                     ..wanted(cx, params)
                 };
-                collect(&self.search, &hits, wanted, stop)
+                collect(&self.search, &hits, first, wanted, stop)
             }
             _ => Collected::default(),
         };
         self.scanned.timed_out |= collected.timed_out;
         page::Page {
             hits,
-            lines: collected.lines,
-            lost: collected.lost,
+            first,
+            collected,
             search: self.search,
             scanned: self.scanned,
             path_resolved: self.path_resolved,
             is_file: self.is_file,
         }
     }
+}
 
-    /// Returns the files that the page starts with, and how many matches of the first come before it.
-    fn hits_from(&self, params: &GrepParams) -> (&[Hit], u64) {
-        let hits = &self.scanned.hits;
-        if params.output_mode != OutputMode::Content {
-            let offset = usize::try_from(params.offset)
-                .unwrap_or(usize::MAX)
-                .min(hits.len());
-            return (&hits[offset..], 0);
-        }
-        let mut before = 0;
-        for (at, hit) in hits.iter().enumerate() {
-            if before + hit.lines > params.offset {
-                return (&hits[at..], params.offset - before);
-            }
-            before += hit.lines;
-        }
-        (&[], 0)
+/// Returns which file the page starts with, and how many matches of it come before the page.
+fn first_hit(hits: &[Hit], params: &GrepParams) -> (usize, u64) {
+    if params.output_mode != OutputMode::Content {
+        let offset = usize::try_from(params.offset).unwrap_or(usize::MAX);
+        return (offset.min(hits.len()), 0);
     }
+    let mut before = 0;
+    for (at, hit) in hits.iter().enumerate() {
+        if before + hit.lines > params.offset {
+            return (at, params.offset - before);
+        }
+        before += hit.lines;
+    }
+    (hits.len(), 0)
 }
 
 /// Returns what the page wants, if it starts with the first match.

@@ -77,17 +77,29 @@ pub(crate) struct Passed {
     pub(crate) lines: u64,
     /// Whether that is all of them.
     pub(crate) is_all: bool,
+    /// Whether the wanted lines, or the end of the file, were reached.
+    pub(crate) is_taken: bool,
+}
+
+/// How long a file is read.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) struct Patience {
+    /// How long the wanted lines are read.
+    pub(crate) reading: Duration,
+    /// How long those after them are counted.
+    pub(crate) counting: Duration,
 }
 
 /// Passes over a file; `take` gets the `limit` lines from line `first` on, in pieces, each with the byte it starts at. What
-/// follows is only counted, for no longer than `counting` if that is given.
+/// follows is only counted. Without `patience` it goes on to the end.
 pub(crate) fn lines(
     file: &mut impl Read,
     first: u64,
     limit: u64,
-    counting: Option<Duration>,
+    patience: Option<Patience>,
     mut take: impl FnMut(u64, &[u8]),
 ) -> io::Result<Passed> {
+    let began = Instant::now();
     let after = first.saturating_add(limit);
     let (mut counter, mut passed) = (LineCounter::default(), 0);
     let mut taken_at: Option<Instant> = None;
@@ -109,18 +121,24 @@ pub(crate) fn lines(
         counter.push(chunk);
         passed += len as u64;
         if counter.newlines + 1 >= after {
-            let taken_at = *taken_at.get_or_insert_with(Instant::now);
-            if counting.is_some_and(|counting| taken_at.elapsed() > counting) {
-                return Ok(Passed {
-                    lines: counter.lines(),
-                    is_all: false,
-                });
-            }
+            taken_at.get_or_insert_with(Instant::now);
+        }
+        let is_over = |patience: Patience| match taken_at {
+            Some(taken_at) => taken_at.elapsed() > patience.counting,
+            None => began.elapsed() > patience.reading,
+        };
+        if patience.is_some_and(is_over) {
+            return Ok(Passed {
+                lines: counter.lines(),
+                is_all: false,
+                is_taken: taken_at.is_some(),
+            });
         }
     }
     Ok(Passed {
         lines: counter.lines(),
         is_all: true,
+        is_taken: true,
     })
 }
 

@@ -221,6 +221,8 @@ impl Running {
             Phase::Running if has_ended => {
                 let until = now + GRACE;
                 let until = self.deadline.map_or(until, |deadline| deadline.min(until));
+                // What is in the pipe is taken even if the time is over by now.
+                let until = until.max(now + AFTERMATH);
                 Phase::Ended { until }
             }
             Phase::Running

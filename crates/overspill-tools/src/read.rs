@@ -8,7 +8,7 @@ use std::io::{self, Read as _};
 use std::time::Duration;
 
 use encoding_rs_io::DecodeReaderBytesBuilder;
-use overspill::notice::Message;
+use overspill::notice::{self, Message};
 use overspill::{
     Answer, CEILING_BYTES, Code, Context, Lang, Limits, Strategy, Stream, Streamed, Tool,
     ToolError, Unit, decode, is_binary,
@@ -18,9 +18,10 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use crate::defaults;
-use crate::page::{self, Passed};
+use crate::page::{self, Passed, Patience};
 use crate::sandbox::Kind;
 use crate::target::{self, Target, quoted};
+use crate::walk;
 
 /// How many lines are read if nobody says how many.
 const LINES: u64 = 2000;
@@ -58,14 +59,20 @@ impl Tool for Read {
     type Params = ReadParams;
 
     fn run(&self, cx: &Context<'_>, params: ReadParams) -> Result<Answer, ToolError> {
+        // A page that is made again for the guard counts no lines again.
+        let mut known = None;
         target::page(cx, |limits| {
             let source = Source::open(cx, &params)?;
             let path_resolved = source.path_resolved.clone();
-            let taken = take(cx, &params, source, limits).map_err(|error| match error {
+            let taken = take(cx, &params, source, limits, known).map_err(|error| match error {
                 Trouble::Tool(error) => error,
                 Trouble::Io(error) => target::trouble(cx, &params.path, &error),
             });
-            match taken.and_then(|taken| taken.answer(cx, &params, limits)) {
+            let answer = taken.and_then(|taken| {
+                known = Some(taken.passed);
+                taken.answer(cx, &params, limits)
+            });
+            match answer {
                 Ok(answer) => Ok(answer.context("path_resolved", path_resolved).paged()),
                 Err(error) => Err(error.path_resolved(path_resolved)),
             }
@@ -161,6 +168,7 @@ fn take(
     params: &ReadParams,
     source: Source,
     limits: &Limits,
+    known: Option<Passed>,
 ) -> Result<Taken, Trouble> {
     let bytes = source.bytes;
     let Some(mut text) = source.text()? else {
@@ -171,19 +179,31 @@ fn take(
         return Err(Trouble::Tool(error));
     };
     let mut stream = Stream::new(limits, Strategy::Head);
-    let mut sizes = LineSizes::default();
+    let mut sizes = LineSizes::new(limits);
     let limit = params.limit.unwrap_or(LINES);
+    let patience = Patience {
+        reading: walk::time_limit(cx),
+        counting: if known.is_some() {
+            Duration::ZERO
+        } else {
+            COUNTING
+        },
+    };
     let passed = page::lines(
         &mut text,
         params.offset,
         limit,
-        Some(COUNTING),
+        Some(patience),
         |_, part| {
             stream.push(part);
             sizes.push(part);
         },
     )?;
+    if !passed.is_taken && stream.bytes() == 0 {
+        return Err(Trouble::Tool(timeout(cx, params)));
+    }
     let asked = passed.lines.saturating_sub(params.offset - 1).min(limit);
+    let passed = known.unwrap_or(passed);
     Ok(match stream.finish() {
         Streamed::Whole(bytes) => Taken {
             content: decode(&bytes).into_owned(),
@@ -218,18 +238,26 @@ fn take(
 /// Counts the chars of lines as they pass.
 #[derive(Debug, Default)]
 struct LineSizes {
+    most: usize,
     chars: Vec<usize>,
     is_open: bool,
 }
 
 impl LineSizes {
+    fn new(limits: &Limits) -> LineSizes {
+        LineSizes {
+            // Of more lines than can be shown nobody asks.
+            most: limits.max_lines().unwrap_or(CEILING_BYTES),
+            ..LineSizes::default()
+        }
+    }
+
     fn push(&mut self, part: &[u8]) {
         for piece in part.split_inclusive(|&byte| byte == b'\n') {
             let text = piece.strip_suffix(b"\n").unwrap_or(piece);
             let starts = |byte: &&u8| **byte & 0xC0 != 0x80 && **byte != b'\r';
             if !self.is_open {
-                // Of more lines than can be shown nobody asks.
-                if self.chars.len() == CEILING_BYTES {
+                if self.chars.len() == self.most {
                     return;
                 }
                 self.chars.push(0);
@@ -269,7 +297,9 @@ impl Taken {
         }
         let end = (params.offset - 1).saturating_add(self.lines);
         let has_more = end < all || !self.passed.is_all;
+        let timed_out = !self.passed.is_taken;
         let is_truncated = self.reached.is_some()
+            || timed_out
             || self.shortened > 0
             || self.is_line_cut
             || (has_more && params.limit.is_none());
@@ -290,6 +320,9 @@ impl Taken {
         if !self.passed.is_all {
             answer = answer.data("total_is_lower_bound", true);
         }
+        if timed_out {
+            answer = answer.data("aborted_reason", "timeout");
+        }
         if has_more {
             answer = answer.data("next_offset", end + 1);
         }
@@ -302,7 +335,9 @@ impl Taken {
 
     fn text(&self, cx: &Context<'_>, params: &ReadParams, place: Place, limits: &Limits) -> String {
         let Place { end, has_more } = place;
-        let unit = self.reached.map_or("", Unit::name);
+        let unit = self
+            .reached
+            .map_or("", |unit| notice::unit(unit, cx.lang()));
         let values = [
             ("path", &*quoted(&params.path)),
             ("from", &*params.offset.to_string()),
@@ -312,6 +347,7 @@ impl Taken {
             ("n", &*self.shortened.to_string()),
             ("max", &*limits.max_line_chars().unwrap_or(0).to_string()),
             ("unit", unit),
+            ("t", &*walk::time_limit(cx).as_millis().to_string()),
         ];
         let first = match (self.passed.lines, self.passed.is_all) {
             (0, _) => Message::ReadEmpty,
@@ -323,6 +359,7 @@ impl Taken {
             (self.shortened > 0, Message::LinesShortened),
             (self.is_line_cut, Message::ReadLineCut),
             (self.reached.is_some(), Message::ReadTruncated),
+            (!self.passed.is_taken, Message::TimeLimit),
             (has_more, Message::NextOffset),
         ];
         let remarks = remarks.into_iter().filter(|(applies, _)| *applies);
@@ -334,12 +371,26 @@ impl Taken {
     }
 }
 
+fn timeout(cx: &Context<'_>, params: &ReadParams) -> ToolError {
+    let values = [
+        ("path", &*quoted(&params.path)),
+        ("t", &*walk::time_limit(cx).as_millis().to_string()),
+        ("from", &*params.offset.to_string()),
+    ];
+    let message = Message::ReadTimeout.say(cx.lang(), &values);
+    ToolError::new(Code::Timeout, message).hint(Message::TryEarlier.say(cx.lang(), &[]))
+}
+
 fn past_the_end(cx: &Context<'_>, params: &ReadParams, all: u64) -> ToolError {
     let values = [
         ("path", &*quoted(&params.path)),
         ("from", &*params.offset.to_string()),
         ("all", &*all.to_string()),
     ];
-    let message = Message::PastTheEnd.say(cx.lang(), &values);
-    ToolError::new(Code::InvalidParam, message).hint(Message::TryOffset.say(cx.lang(), &values))
+    let (message, hint) = match all {
+        0 => (Message::ReadEmpty, Message::TryOtherPath),
+        _ => (Message::PastTheEnd, Message::TryOffset),
+    };
+    let message = message.say(cx.lang(), &values);
+    ToolError::new(Code::InvalidParam, message).hint(hint.say(cx.lang(), &values))
 }

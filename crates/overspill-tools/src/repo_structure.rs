@@ -48,7 +48,7 @@ impl Tool for RepoStructure {
         let place = target::directory(cx, &params.path)?;
         let walked = walk::walk(Walk::new(cx, &target::root(cx)?, &place), deadline);
         if !walked.is_complete && walked.files.is_empty() {
-            return Err(walk::timeout(cx, time_limit).path_resolved(place.shown()));
+            return Err(walk::timeout(cx, time_limit, "path").path_resolved(place.shown()));
         }
         let before = match place.path.as_os_str().len() {
             0 => 0,

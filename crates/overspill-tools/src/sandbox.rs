@@ -15,6 +15,9 @@ use std::path::{Component, Path, PathBuf};
 use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags, fstat, openat, openat2, readlinkat};
 use rustix::io::Errno;
 
+/// From how many bytes on the system takes no path.
+const PATH_BYTES: usize = 4096;
+
 /// The most links that are followed on the way to one that points nowhere.
 const MOST_LINKS: usize = 40;
 
@@ -69,27 +72,39 @@ impl Root {
         if given.contains('\0') {
             return Err(Refusal::Missing);
         }
-        let given = if given.is_empty() { "." } else { given };
-        match self.open_any(Path::new(given)) {
+        let given = Path::new(if given.is_empty() { "." } else { given });
+        if given.as_os_str().len() >= PATH_BYTES {
+            // The system opens no such path, and its words are all there is to judge it by.
+            return Err(match self.leaves(given) {
+                true => Refusal::Outside,
+                false => Refusal::Missing,
+            });
+        }
+        match self.open_any(given) {
             Ok(place) => place.ok_or(Refusal::Outside),
-            Err(errno) => Err(self.why_not(Path::new(given), errno)),
+            Err(errno) => Err(self.why_not(given, errno)),
         }
     }
 
     /// Opens what a path names, without reading it; `None` for what is outside.
     fn open_any(&self, given: &Path) -> Result<Option<Place>, Errno> {
-        let handle = openat(
-            &self.handle,
-            given,
-            OFlags::PATH | OFlags::CLOEXEC,
-            Mode::empty(),
-        )?;
-        let real = real_path(&handle)
-            .map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;
+        let flags = OFlags::PATH | OFlags::CLOEXEC;
+        let opened = openat(&self.handle, given, flags, Mode::empty())?;
+        let real = real_path(&opened)?;
         let Ok(path) = real.strip_prefix(&self.path) else {
             return Ok(None);
         };
-        let stat = fstat(&handle)?;
+        // The name alone is no proof: what lies in another mount namespace has a name of that namespace. So it is opened
+        // again from the root down, and must be the same.
+        let handle = match self.open_below(path.as_os_str().as_bytes(), OFlags::PATH) {
+            Ok(handle) => handle,
+            Err(Errno::LOOP | Errno::XDEV) => return Ok(None),
+            Err(errno) => return Err(errno),
+        };
+        let (stat, other) = (fstat(&handle)?, fstat(&opened)?);
+        if (stat.st_dev, stat.st_ino) != (other.st_dev, other.st_ino) {
+            return Ok(None);
+        }
         Ok(Some(Place {
             kind: kind(FileType::from_raw_mode(stat.st_mode)),
             bytes: u64::try_from(stat.st_size).unwrap_or(0),
@@ -163,15 +178,14 @@ impl Root {
 
     /// Opens a directory below the root for listing. No link is followed.
     pub(crate) fn open_directory(&self, path: &[u8]) -> io::Result<OwnedFd> {
-        self.open_below(path, OFlags::RDONLY | OFlags::DIRECTORY)
+        Ok(self.open_below(path, OFlags::RDONLY | OFlags::DIRECTORY)?)
     }
 
-    /// Opens a file below the root for reading. No link is followed, and what is no regular file is not read.
+    /// Opens a file below the root for reading. No link is followed, and what is no regular file is not opened.
     pub(crate) fn open_file(&self, path: &[u8]) -> io::Result<File> {
-        let file = self.open_below(path, OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY)?;
-        let stat = fstat(&file)?;
-        match kind(FileType::from_raw_mode(stat.st_mode)) {
-            Kind::File => Ok(File::from(file)),
+        let seen = self.open_below(path, OFlags::PATH)?;
+        match kind(FileType::from_raw_mode(fstat(&seen)?.st_mode)) {
+            Kind::File => reopen(&seen),
             _ => Err(io::ErrorKind::InvalidInput.into()),
         }
     }
@@ -180,10 +194,11 @@ impl Root {
     /// at each of a hundred thousand files would cost a tenth of the search.
     pub(crate) fn open_seen(&self, path: &[u8]) -> io::Result<File> {
         let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY;
-        self.open_below(path, flags).map(File::from)
+        Ok(self.open_below(path, flags).map(File::from)?)
     }
 
-    fn open_below(&self, path: &[u8], flags: OFlags) -> io::Result<OwnedFd> {
+    /// Opens a path below the root. No link is followed on the way.
+    fn open_below(&self, path: &[u8], flags: OFlags) -> Result<OwnedFd, Errno> {
         let path = if path.is_empty() {
             b".".as_slice()
         } else {
@@ -194,21 +209,27 @@ impl Root {
             ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
         match openat2(&self.handle, path, flags, Mode::empty(), resolve) {
             // Older kernels and some containers do not have it.
-            Err(Errno::NOSYS | Errno::PERM) => self.open_and_check(path, flags),
-            opened => Ok(opened?),
+            Err(Errno::NOSYS | Errno::PERM) => self.open_by_steps(path, flags),
+            opened => opened,
         }
     }
 
-    /// Opens and then checks that no link was on the way.
-    fn open_and_check(&self, path: &[u8], flags: OFlags) -> io::Result<OwnedFd> {
-        let opened = openat(&self.handle, path, flags, Mode::empty())?;
-        let wanted = match path {
-            b"." => self.path.clone(),
-            path => self.path.join(OsStr::from_bytes(path)),
-        };
-        match real_path(&opened)? == wanted {
-            true => Ok(opened),
-            false => Err(Errno::LOOP.into()),
+    /// Opens a path one name after the other.
+    fn open_by_steps(&self, path: &[u8], flags: OFlags) -> Result<OwnedFd, Errno> {
+        let step = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let mut names: Vec<&[u8]> = path.split(|&byte| byte == b'/').collect();
+        let last = names.pop().unwrap_or(b".");
+        let mut above = None;
+        for name in names {
+            let from = above.as_ref().unwrap_or(&self.handle);
+            above = Some(openat(from, name, step, Mode::empty())?);
+        }
+        let from = above.as_ref().unwrap_or(&self.handle);
+        let opened = openat(from, last, flags, Mode::empty())?;
+        match FileType::from_raw_mode(fstat(&opened)?.st_mode) {
+            // A handle that is no more than a name is opened even of a link.
+            FileType::Symlink => Err(Errno::LOOP),
+            _ => Ok(opened),
         }
     }
 }
@@ -279,10 +300,54 @@ fn by_handle(handle: &impl AsFd) -> PathBuf {
     PathBuf::from(format!("/proc/self/fd/{}", handle.as_fd().as_raw_fd()))
 }
 
-/// Returns the name that the kernel has for what is open.
-fn real_path(handle: &impl AsFd) -> io::Result<PathBuf> {
-    std::fs::read_link(by_handle(handle)).map_err(|error| {
-        let why = format!("paths cannot be checked without /proc: {error}");
-        io::Error::new(error.kind(), why)
-    })
+/// Returns the name that the kernel has for what is open. Without /proc nothing can be checked, and nothing is opened.
+fn real_path(handle: &impl AsFd) -> Result<PathBuf, Errno> {
+    let name = readlinkat(CWD, by_handle(handle), Vec::new())?;
+    Ok(PathBuf::from(OsStr::from_bytes(name.to_bytes())))
+}
+
+/// Returns a path without `.` and `..`, by its words.
+pub(crate) fn plain(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::ParentDir => drop(plain.pop()),
+            Component::CurDir => {}
+            part => plain.push(part),
+        }
+    }
+    plain
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    fn a_path_is_opened_by_steps_where_the_kernel_cannot_do_it_at_once() {
+        let scratch = tempfile::tempdir().unwrap();
+        let base = scratch.path().canonicalize().unwrap();
+        fs::create_dir_all(base.join("root/a/b")).unwrap();
+        fs::write(base.join("root/a/b/c"), "x").unwrap();
+        fs::write(base.join("secret"), "x").unwrap();
+        symlink("../..", base.join("root/a/up")).unwrap();
+        symlink("b/c", base.join("root/a/link")).unwrap();
+        let root = Root::open(&base.join("root")).unwrap();
+        for flags in [OFlags::RDONLY, OFlags::PATH] {
+            let flags = flags | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+            for (path, is_open) in [
+                ("a/b/c", true),
+                (".", true),
+                ("a/up/secret", false),
+                ("a/link", false),
+                ("a/none", false),
+            ] {
+                let opened = root.open_by_steps(path.as_bytes(), flags);
+                assert_eq!(opened.is_ok(), is_open, "{path}");
+            }
+        }
+    }
 }

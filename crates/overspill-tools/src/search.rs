@@ -2,11 +2,10 @@
 
 use std::fs::File;
 use std::io;
-use std::time::{Duration, Instant};
 
 use grep_searcher::{Searcher, SearcherBuilder, Sink, SinkContext, SinkFinish, SinkMatch};
 
-use crate::grep::engine::{Engine, Reading};
+use crate::grep::engine::{Engine, Reading, Watched};
 
 /// The most memory one line may take; a longer one ends the search with an error.
 const LINE_BYTES: usize = 64 << 20;
@@ -59,9 +58,7 @@ pub fn search(
         case_sensitive: options.case_sensitive,
         multiline: false,
     };
-    // Whoever searches a saved output waits for the end of it.
-    let deadline = Instant::now() + Duration::from_secs(86_400);
-    let engine = Engine::new(pattern, reading, deadline)
+    let engine = Engine::new(pattern, reading)
         .map_err(|cause| io::Error::new(io::ErrorKind::InvalidInput, cause))?;
     let mut lines = Lines {
         take: &mut take,
@@ -78,7 +75,11 @@ pub fn search(
         .build();
     match &engine {
         Engine::Linear(matcher) => searcher.search_file(matcher, file, &mut lines)?,
-        Engine::Backtracking(matcher) => searcher.search_file(matcher, file, &mut lines)?,
+        Engine::Backtracking(backtracker) => {
+            // Whoever searches a saved output waits for the end of it.
+            let stop = None;
+            searcher.search_file(Watched { backtracker, stop }, file, &mut lines)?;
+        }
     }
     Ok(lines.matches)
 }

@@ -23,6 +23,9 @@ use crate::threads;
 /// How much of a directory is listed at once.
 const LISTING_BYTES: usize = 1 << 15;
 
+/// How long what workers have found is waited for once the time is over.
+const AFTERWARDS: Duration = Duration::from_millis(30);
+
 /// Chooses files by their path below the root.
 pub(crate) type Filter = Box<dyn Fn(&[u8]) -> bool + Send + Sync>;
 
@@ -44,7 +47,7 @@ pub(crate) struct Walk {
 impl Walk {
     /// Returns the walk of a search that starts at a place: what is hidden, ignored or stored is left out.
     pub(crate) fn new(cx: &Context<'_>, root: &Arc<Root>, place: &Place) -> Walk {
-        let store = cx.store().dir();
+        let store = sandbox::plain(&cx.store().dir());
         let store = store.strip_prefix(cx.root()).ok();
         // Named as the path, the store is searched, though its own rules hide it from git.
         let is_in_store = store.is_some_and(|store| place.path.starts_with(store));
@@ -121,10 +124,12 @@ pub(crate) fn time_limit(cx: &Context<'_>) -> Duration {
 }
 
 /// Returns the error of a search that found nothing in its time.
-pub(crate) fn timeout(cx: &Context<'_>, time_limit: Duration) -> ToolError {
+/// `what` is what can be narrowed.
+pub(crate) fn timeout(cx: &Context<'_>, time_limit: Duration, what: &str) -> ToolError {
     let t = time_limit.as_millis().to_string();
     let message = Message::SearchTimeout.say(cx.lang(), &[("t", &t)]);
-    ToolError::new(Code::Timeout, message).hint(Message::TryNarrower.say(cx.lang(), &[]))
+    ToolError::new(Code::Timeout, message)
+        .hint(Message::TryNarrower.say(cx.lang(), &[("what", what)]))
 }
 
 /// Says what a walk did not reach.
@@ -171,6 +176,7 @@ pub(crate) fn walk(walk: Walk, deadline: Instant) -> Walked {
         }),
         changed: Condvar::new(),
         is_over: AtomicBool::new(false),
+        has_died: AtomicBool::new(false),
         unreadable: AtomicU64::new(0),
     });
     let (sender, receiver) = mpsc::channel();
@@ -196,6 +202,15 @@ pub(crate) fn walk(walk: Walk, deadline: Instant) -> Walked {
             }
         }
     }
+    // The workers notice that the time is over just after this thread does.
+    let last = Instant::now() + AFTERWARDS;
+    while let Ok(files) = receiver.recv_timeout(last.saturating_duration_since(Instant::now())) {
+        walked.files.extend(files);
+    }
+    assert!(
+        !shared.has_died.load(Ordering::Relaxed),
+        "a worker of the walk died"
+    );
     walked.unreadable = shared.unreadable.load(Ordering::Relaxed);
     walked
 }
@@ -212,11 +227,27 @@ struct Queue {
     busy: usize,
 }
 
+/// A directory that is done with, even if listing it panics: the others must not wait for it.
+struct Done<'s> {
+    shared: &'s Shared,
+    below: Vec<Pending>,
+}
+
+impl Drop for Done<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.shared.has_died.store(true, Ordering::Relaxed);
+        }
+        self.shared.put(std::mem::take(&mut self.below));
+    }
+}
+
 struct Shared {
     walk: Walk,
     queue: Mutex<Queue>,
     changed: Condvar,
     is_over: AtomicBool,
+    has_died: AtomicBool,
     unreadable: AtomicU64,
 }
 
@@ -225,15 +256,17 @@ impl Shared {
         let mut files = Vec::new();
         let mut listing = Listing::default();
         while let Some(directory) = self.take() {
-            let mut below = Vec::new();
-            match self.list(&directory, &mut listing, &mut files, &mut below) {
+            let mut done = Done {
+                shared: self,
+                below: Vec::new(),
+            };
+            match self.list(&directory, &mut listing, &mut files, &mut done.below) {
                 // It went away, or is no directory any more: as if it had not been there.
                 Err(error) if !sandbox::is_gone(&error) => {
                     self.unreadable.fetch_add(1, Ordering::Relaxed);
                 }
                 _ => {}
             }
-            self.put(below);
         }
         files
     }
@@ -293,6 +326,9 @@ impl Shared {
             false => None,
         };
         for (name, file_type) in listing.names() {
+            if self.is_over.load(Ordering::Relaxed) {
+                break;
+            }
             match known_type(&handle, name, file_type) {
                 FileType::Directory => {
                     let path = join(&directory.path, name.to_bytes());

@@ -209,6 +209,11 @@ impl Envelope {
         serde_json::to_string(self).unwrap_or_default()
     }
 
+    /// Returns about how many bytes it has.
+    pub(crate) fn weight(&self) -> usize {
+        self.text.len() + map_len(&self.data) + map_len(&self.stats) + map_len(&self.context)
+    }
+
     /// Tells whether the tool asked not to be bounded.
     fn skips(&self) -> bool {
         self.context.get("truncation_skip") == Some(&Value::Bool(true))

@@ -40,4 +40,4 @@ pub use stream::{Stream, Streamed};
 pub use terminal::Terminal;
 pub use text::{decode, is_binary, raw_prefix_len};
 pub use tokens::{Encoding, MAX_TOKEN_BYTES};
-pub use tool::{Answer, AnyTool, Context, Host, Tool, ToolError, call};
+pub use tool::{Answer, AnyTool, Context, Host, Tool, ToolError, call, refuse};

@@ -291,7 +291,8 @@ fn ways(reach: &Reach, id: &str, next: u64, lang: Lang) -> Vec<String> {
     with_tools.into_iter().chain(in_shell).collect()
 }
 
-fn unit(unit: Unit, lang: Lang) -> &'static str {
+/// Returns the name of a unit.
+pub fn unit(unit: Unit, lang: Lang) -> &'static str {
     match (lang, unit) {
         (Lang::En, unit) => unit.name(),
         (Lang::Zh, Unit::Lines) => "行",

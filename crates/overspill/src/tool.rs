@@ -18,6 +18,7 @@ use serde_json::{Map, Value, json};
 pub use self::answer::{Answer, ToolError};
 pub use self::host::{Context, Host};
 use crate::envelope::{Code, Envelope, Status, carried};
+use crate::limits::CEILING_BYTES;
 use crate::notice::Message;
 
 /// The most bytes of parameters that an envelope repeats as they were given.
@@ -107,9 +108,16 @@ impl<T: Tool> AnyTool for T {
     }
 }
 
-/// Calls a tool. Never panics, and the answer is a valid envelope within the limits that hold for the tool.
+/// Calls a tool. Never panics, and the answer is a valid envelope within the limits that hold for the tool. A tool that pages
+/// or bounds itself is taken at its word, up to [`CEILING_BYTES`].
 pub fn call<T: Tool>(tool: &T, host: &Host, params: Value) -> Envelope {
     wrap(tool, host, Ok(params))
+}
+
+/// Returns the envelope of a call that came to no tool.
+pub fn refuse(host: &Host, tool: &str, error: ToolError, params: Value) -> Envelope {
+    let cx = Context::new(host, tool, 0);
+    finish(&cx, Instant::now(), error.into_answer(), params)
 }
 
 /// Calls a tool with parameters that may have turned out not to be JSON, and why.
@@ -124,26 +132,35 @@ fn wrap<T: Tool>(tool: &T, host: &Host, params: Result<Value, String>) -> Envelo
     let answer = answer
         .unwrap_or_else(|panic| Err(fault::<T>(&cx, &*panic)))
         .unwrap_or_else(ToolError::into_answer);
-    let mut envelope = answer.envelope;
-    if !answer.is_timed {
+    finish(&cx, start, answer, params.unwrap_or_else(|_| json!({})))
+}
+
+/// Makes the envelope of an answer.
+fn finish(cx: &Context<'_>, start: Instant, answer: Answer, params: Value) -> Envelope {
+    let (is_bounded, is_timed) = (answer.is_bounded, answer.is_timed);
+    let mut envelope = answer.settled(cx.lang());
+    if !is_timed {
         let time = start.elapsed().as_millis() as u64;
         envelope.stats.insert("time_ms".to_owned(), json!(time));
     }
-    describe(&mut envelope, host, params.unwrap_or_else(|_| json!({})));
-    let envelope = if answer.is_bounded {
-        envelope
-    } else {
-        envelope.bound(&cx.policy(), None)
+    describe(&mut envelope, cx.host(), params, is_bounded);
+    let envelope = match is_bounded && envelope.weight() <= CEILING_BYTES {
+        true => envelope,
+        false => {
+            envelope.context.remove("truncation_skip");
+            envelope.bound(&cx.policy(), None)
+        }
     };
-    log::<T>(&envelope);
+    log(cx.tool(), &envelope);
     envelope
 }
 
 /// Puts what every envelope tells of its call before what the tool tells.
-fn describe(envelope: &mut Envelope, host: &Host, params: Value) {
+fn describe(envelope: &mut Envelope, host: &Host, params: Value, is_bounded: bool) {
     let params = match params {
         Value::Object(params) => Value::Object(carried(&params, PARAMS_BYTES, json!({}))),
-        other => other,
+        other if other.to_string().len() <= PARAMS_BYTES => other,
+        _ => json!({}),
     };
     let own = std::mem::take(&mut envelope.context);
     let common = [("cwd", json!(host.cwd())), ("params_input", params)];
@@ -151,7 +168,12 @@ fn describe(envelope: &mut Envelope, host: &Host, params: Value) {
         .map(|(key, value)| (key.to_owned(), value))
         .into_iter()
         .collect();
-    let is_own = |key: &str| key != "cwd" && key != "params_input";
+    // A tool says by `paged` that it is not to be bounded, and by nothing else.
+    let is_own = |key: &str| match key {
+        "cwd" | "params_input" => false,
+        "truncation_skip" => is_bounded,
+        _ => true,
+    };
     let own: Map<String, Value> = own.into_iter().filter(|(key, _)| is_own(key)).collect();
     envelope.context.extend(own);
 }
@@ -167,7 +189,7 @@ fn fault<T: Tool>(cx: &Context<'_>, panic: &(dyn std::any::Any + Send)) -> ToolE
     ToolError::new(Code::InternalError, message).hint(Message::TryOtherwise.say(cx.lang(), &[]))
 }
 
-fn log<T: Tool>(envelope: &Envelope) {
+fn log(tool: &str, envelope: &Envelope) {
     let status = match envelope.status {
         Status::Success => "success",
         Status::Partial => "partial",
@@ -177,7 +199,7 @@ fn log<T: Tool>(envelope: &Envelope) {
     let truncation = envelope.data.get("truncation");
     let figure = |key: &str| truncation.and_then(|record| record.get(key)?.as_u64());
     tracing::info!(
-        tool = T::NAME,
+        tool,
         status,
         time_ms,
         original_bytes = figure("original_bytes"),

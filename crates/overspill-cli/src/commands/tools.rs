@@ -5,7 +5,8 @@ use std::io::{IsTerminal as _, Read as _, Write as _};
 use std::process::ExitCode;
 
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
-use overspill::{AnyTool, Envelope, Status};
+use overspill::settings::is_same_tool;
+use overspill::{AnyTool, Code, Envelope, Status, ToolError, refuse};
 use overspill_tools::TOOLS;
 use serde_json::{Map, Value, json};
 
@@ -71,6 +72,10 @@ const LETTERS: &[(&str, char)] = &[
     ("multiline", 'U'),
 ];
 
+/// Short flags of `grep` that are values of `output_mode`.
+const FILES: &str = "files_with_matches";
+const COUNTS: &str = "count";
+
 /// What a flag says that turns off what a parameter turns on.
 const OPPOSITES: &[(&str, &str)] = &[(
     "total",
@@ -81,7 +86,11 @@ const OPPOSITES: &[(&str, &str)] = &[(
 pub(crate) fn commands() -> impl Iterator<Item = Command> {
     FRONTS.iter().filter_map(|front| {
         let schema = find(front.tool)?.schema();
-        let flags = properties(&schema).map(|(name, property)| flag(front, name, property));
+        let required = schema.get("required").and_then(Value::as_array);
+        let is_required =
+            |name: &str| required.is_some_and(|names| names.iter().any(|known| known == name));
+        let flags = properties(&schema)
+            .map(|(name, property)| flag(front, name, property, is_required(name)));
         let command = Command::new(front.command)
             .about(front.about)
             .args(flags.collect::<Vec<_>>())
@@ -89,11 +98,31 @@ pub(crate) fn commands() -> impl Iterator<Item = Command> {
                 Arg::new("format")
                     .long("format")
                     .value_name("FORMAT")
-                    .help("How the answer is printed: for people, its data, or its envelope")
+                    .help("How the answer is printed: `text` for people, `json` for its data, or its `envelope`")
+                    .hide_possible_values(true)
                     .value_parser(value_parser!(Format)),
             );
-        Some(command)
+        Some(match front.tool {
+            "Grep" => command.args(habits()),
+            _ => command,
+        })
     })
+}
+
+/// Returns what fingers type that know ripgrep: two letters for the modes, and two for what is so anyway.
+fn habits() -> [Arg; 4] {
+    let habit =
+        |name: &'static str, letter: char| Arg::new(name).short(letter).action(ArgAction::SetTrue);
+    [
+        habit(FILES, 'l')
+            .conflicts_with("output_mode")
+            .help("Show only the files that match: `--output-mode files_with_matches`"),
+        habit(COUNTS, 'c')
+            .conflicts_with_all(["output_mode", FILES])
+            .help("Show how many lines match in each file: `--output-mode count`"),
+        habit("ignore_case", 'i').hide(true),
+        habit("numbers", 'n').hide(true),
+    ]
 }
 
 fn properties(schema: &Value) -> impl Iterator<Item = (&String, &Value)> {
@@ -105,7 +134,7 @@ fn properties(schema: &Value) -> impl Iterator<Item = (&String, &Value)> {
 }
 
 /// Makes the flag of a parameter.
-fn flag(front: &Front, name: &str, property: &Value) -> Arg {
+fn flag(front: &Front, name: &str, property: &Value, is_required: bool) -> Arg {
     let text = |key: &str| property.get(key).and_then(Value::as_str);
     let default = property.get("default").filter(|value| !value.is_boolean());
     let default = default.map(|value| match value {
@@ -124,8 +153,7 @@ fn flag(front: &Front, name: &str, property: &Value) -> Arg {
         .help(help)
         .value_name(id.to_uppercase());
     if let Some(at) = front.positional.iter().position(|given| *given == name) {
-        let is_needed = property.get("default").is_none();
-        return arg.index(at + 1).required(is_needed);
+        return arg.index(at + 1).required(is_required);
     }
     let arg = match LETTERS.iter().find(|(known, _)| *known == name) {
         Some((_, letter)) => arg.short(*letter),
@@ -185,6 +213,11 @@ fn params(tool: &dyn AnyTool, matches: &ArgMatches) -> Value {
         };
         params.extend(value.map(|value| (name.clone(), value)));
     }
+    for mode in [FILES, COUNTS] {
+        if matches!(matches.try_get_one::<bool>(mode), Ok(Some(true))) {
+            params.insert("output_mode".to_owned(), mode.into());
+        }
+    }
     Value::Object(params)
 }
 
@@ -192,6 +225,9 @@ fn print(tool: &dyn AnyTool, envelope: &Envelope, format: Format) -> anyhow::Res
     let is_error = envelope.status == Status::Error;
     match format {
         Format::Envelope => output::print_line(&envelope.to_json())?,
+        Format::Json if is_error => {
+            output::print_line(&json!({ "error": envelope.error }).to_string())?;
+        }
         Format::Json => output::print_line(&Value::Object(envelope.data.clone()).to_string())?,
         Format::Text if is_error => {
             drop(writeln!(
@@ -218,7 +254,9 @@ fn code(is_error: bool) -> ExitCode {
 /// `overspill call`: calls a tool and prints its envelope.
 pub(crate) fn call(app: App, args: &CallArgs) -> anyhow::Result<ExitCode> {
     let Some(tool) = find(&args.tool) else {
-        return Err(unknown(&args.tool));
+        let envelope = refuse(&app.host, &args.tool, unknown(&args.tool), json!({}));
+        output::print_line(&envelope.to_json())?;
+        return Ok(code(true));
     };
     signals::outlive_file_limit()?;
     let host = match tool.name() {
@@ -229,12 +267,14 @@ pub(crate) fn call(app: App, args: &CallArgs) -> anyhow::Result<ExitCode> {
     let text = match args.params.as_deref() {
         None => "{}".to_owned(),
         Some("-") => {
-            let mut text = String::new();
-            std::io::stdin()
-                .lock()
-                .take(PARAMS_BYTES)
-                .read_to_string(&mut text)?;
-            text
+            let mut text = Vec::new();
+            let mut stdin = std::io::stdin().lock().take(PARAMS_BYTES + 1);
+            stdin.read_to_end(&mut text)?;
+            if text.len() as u64 > PARAMS_BYTES {
+                return Err(usage_error("the parameters have more than 16 MiB"));
+            }
+            // What is no UTF-8 is no JSON either, and is told so.
+            String::from_utf8_lossy(&text).into_owned()
         }
         Some(text) => text.to_owned(),
     };
@@ -244,15 +284,17 @@ pub(crate) fn call(app: App, args: &CallArgs) -> anyhow::Result<ExitCode> {
 }
 
 fn find(name: &str) -> Option<&'static dyn AnyTool> {
-    TOOLS
-        .iter()
-        .copied()
-        .find(|tool| tool.name().eq_ignore_ascii_case(name))
+    let tools = TOOLS.iter().copied();
+    tools
+        .into_iter()
+        .find(|tool| is_same_tool(tool.name(), name))
 }
 
-fn unknown(name: &str) -> anyhow::Error {
+fn unknown(name: &str) -> ToolError {
     let names: Vec<&str> = TOOLS.iter().map(|tool| tool.name()).collect();
-    usage_error(format!("no tool `{name}`; there are {}", names.join(", ")))
+    let name = &name[..name.floor_char_boundary(200)];
+    ToolError::new(Code::NotFound, format!("No tool '{name}'."))
+        .hint(format!("Tools: {}.", names.join(", ")))
 }
 
 /// `overspill tools`: lists the tools, or prints their schemas.

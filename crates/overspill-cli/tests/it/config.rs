@@ -391,6 +391,7 @@ fn the_yaml_of_the_seed_is_accepted_and_means_what_it_says() {
     strategy                         head_tail    file overspill.yaml line 7
     preset                           off          built in
     encoding                         o200k_base   built in
+    search_timeout_ms                20000        built in for Read
     max_result_chars                 off          built in
     store_dir                        tool-output  built in
     retention_days                   7            built in

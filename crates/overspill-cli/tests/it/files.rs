@@ -165,6 +165,52 @@ fn every_limit_of_read_bites() {
 }
 
 #[test]
+fn read_gives_up_on_a_line_that_is_too_far() {
+    let sandbox = Sandbox::new();
+    let path = sandbox.write("sparse", seq(3000));
+    let file = std::fs::File::options().write(true).open(path).unwrap();
+    file.set_len(1 << 40).unwrap();
+    let flags = ["--search-timeout-ms", "100"];
+    let far = call_with(
+        &sandbox,
+        &flags,
+        "Read",
+        json!({ "path": "sparse", "offset": 5000 }),
+    );
+    assert_eq!(
+        error(&far),
+        (
+            "TIMEOUT",
+            "'sparse' was read for 100ms and line 5000 was not reached."
+        )
+    );
+    let near = call_with(
+        &sandbox,
+        &flags,
+        "Read",
+        json!({ "path": "sparse", "offset": 2999, "limit": 3 }),
+    );
+    assert_eq!(
+        (&near["status"], &near["data"]["aborted_reason"]),
+        (&json!("partial"), &json!("timeout"))
+    );
+    assert_eq!(
+        near["data"]["content"].as_str().unwrap().lines().next(),
+        Some("2999")
+    );
+    let counted = call_with(
+        &sandbox,
+        &flags,
+        "Read",
+        json!({ "path": "sparse", "offset": 1, "limit": 3 }),
+    );
+    assert_eq!(
+        (&counted["status"], &counted["data"]["total_is_lower_bound"]),
+        (&json!("success"), &json!(true))
+    );
+}
+
+#[test]
 fn read_refuses_what_it_cannot_read() {
     let sandbox = Sandbox::new();
     sandbox.write("dir/x", "x\n");
@@ -369,6 +415,18 @@ fn glob_finds_the_newest_first() {
     );
     let absolute = sandbox.root().join("src/*.rs");
     assert_eq!(paths(json!({ "pattern": absolute })), json!(["src/a.rs"]));
+    assert_eq!(
+        paths(json!({ "pattern": absolute, "path": "src" })),
+        json!(["src/a.rs"])
+    );
+    assert_eq!(
+        paths(json!({ "pattern": "src/../src/*.rs" })),
+        json!(["src/a.rs"])
+    );
+    assert_eq!(
+        error(&call(&sandbox, "Glob", json!({ "pattern": "/etc/*" }))).0,
+        "ACCESS_DENIED"
+    );
     let part = call(&sandbox, "Glob", json!({ "pattern": "*.rs", "limit": 1 }));
     assert_eq!(
         (&part["status"], &part["data"]["paths"]),
@@ -487,6 +545,20 @@ fn people_get_what_they_ask_for() {
         "Structure of '.': 1 files in 0 directories\n\na.txt\n"
     );
     assert_eq!(sandbox.run(&["grep"]).code, 2);
+    let json = sandbox
+        .run(&["grep", "x", "none", "--format", "json"])
+        .json();
+    assert_eq!(json["error"]["code"], "NOT_FOUND");
+    let listed = sandbox.run(&["grep", "-iln", "two"]).quietly(0).text();
+    assert!(listed.ends_with("\n\na.txt\n"), "{listed}");
+    let counted = sandbox.run(&["grep", "-c", "t"]).quietly(0).text();
+    assert!(counted.ends_with("\n\na.txt: 2\n"), "{counted}");
+    sandbox.write("indented", "    four\nx\n");
+    let first = sandbox
+        .run(&["read", "indented", "--limit", "1"])
+        .quietly(0)
+        .text();
+    assert!(first.starts_with("    four\n\n"), "{first}");
 }
 
 #[test]
@@ -501,12 +573,17 @@ fn call_takes_its_parameters_from_stdin_and_names_tools_it_has() {
         (1, "INVALID_PARAM")
     );
     let output = sandbox.run(&["call", "Reed", "{}"]);
+    assert_eq!(output.code, 1);
     assert_eq!(
-        (output.code, output.complaint().as_str()),
-        (
-            2,
-            "overspill: no tool `Reed`; there are Grep, Read, LS, Glob, RepoStructure, Run"
-        )
+        error(&valid_envelope(&output)),
+        ("NOT_FOUND", "No tool 'Reed'.")
+    );
+    let output = sandbox.run(&["call", "read_file", r#"{"path": "a.txt"}"#]);
+    assert_eq!(valid_envelope(&output)["data"]["content"], "x\n");
+    let output = sandbox.pipe(&["call", "Read", "-"], b"\xff\xfe");
+    assert_eq!(
+        (output.code, error(&valid_envelope(&output)).0),
+        (1, "INVALID_PARAM")
     );
     let output = sandbox.pipe(&["call", "LS"], "");
     assert_eq!(output.code, 0);

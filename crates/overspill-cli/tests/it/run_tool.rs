@@ -582,12 +582,7 @@ fn stopping_overspill_stops_the_command() {
         envelope["error"],
         json!({ "code": "EXECUTION_ERROR", "message": "The command was cancelled." })
     );
-    let shell = rustix::process::Pid::from_raw(shell).unwrap();
-    until("the shell is gone", || {
-        rustix::process::test_kill_process(shell)
-            .is_err()
-            .then_some(())
-    });
+    until("the shell is gone", || (!runs(shell)).then_some(()));
 }
 
 #[test]

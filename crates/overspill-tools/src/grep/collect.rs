@@ -7,8 +7,7 @@ use std::time::{Duration, Instant};
 use grep_searcher::{Searcher, Sink, SinkContext, SinkMatch};
 use overspill::{Cut, Lang, Limits, Strategy, cut, decode};
 
-use super::engine::Engine;
-use super::input::{Input, Stop};
+use super::input::{Input, Searched, Stop};
 use super::scan::{Hit, Search, searcher};
 use crate::threads;
 
@@ -52,14 +51,17 @@ pub(super) struct Collected {
     pub(super) lines: Vec<Line>,
     /// How many matches were counted but were gone when they were read.
     pub(super) lost: u64,
+    /// Whether there was no room for all of them.
+    pub(super) is_full: bool,
     /// Whether the time was over before all were read.
     pub(super) timed_out: bool,
 }
 
-/// Collects the lines of a page from the files that hold it.
+/// Collects the lines of a page from the files that hold it, the `first` of the hits and those after it.
 pub(super) fn collect(
     search: &Arc<Search>,
-    hits: &[Hit],
+    hits: &Arc<Vec<Hit>>,
+    first: usize,
     wanted: Wanted,
     stop: &Stop,
 ) -> Collected {
@@ -70,21 +72,19 @@ pub(super) fn collect(
     };
     let (sender, receiver) = mpsc::channel();
     threads::spawn(1, || {
-        let (search, hits, stop, sender) = (
-            Arc::clone(search),
-            hits.to_vec(),
-            stop.clone(),
-            sender.clone(),
-        );
-        move || collect_all(&search, &hits, wanted, stop, &sender)
+        let (search, hits) = (Arc::clone(search), Arc::clone(hits));
+        let (stop, sender) = (stop.clone(), sender.clone());
+        move || collect_all(&search, &hits[first..], wanted, stop, &sender)
     });
     drop(sender);
     let mut collected = Collected::default();
     loop {
         match receiver.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
-            Ok((lines, lost)) => {
-                collected.lines.extend(lines);
-                collected.lost += lost;
+            Ok(part) => {
+                collected.lines.extend(part.lines);
+                collected.lost += part.lost;
+                collected.is_full |= part.is_full;
+                collected.timed_out |= part.timed_out;
             }
             Err(mpsc::RecvTimeoutError::Disconnected) => break,
             Err(mpsc::RecvTimeoutError::Timeout) => {
@@ -101,39 +101,42 @@ fn collect_all(
     hits: &[Hit],
     wanted: Wanted,
     stop: Stop,
-    sender: &mpsc::Sender<(Vec<Line>, u64)>,
+    sender: &mpsc::Sender<Collected>,
 ) {
     let mut input = Input::new(searcher_of_lines(search, wanted), stop);
     let mut left = wanted;
     for hit in hits {
         let mut lines = Lines::new(search, left, hit.file, After::Stop);
         let expected = (hit.lines - left.skip).min(left.matches);
-        match &hit.collected {
-            Some(collected) => lines.take_collected(collected),
-            None => {
-                let file = &search.files[hit.file];
-                let opened = search.source.open(&file.path);
-                // What went away since it was counted is missing from the page, and that is the truth by now.
-                let _ = opened.and_then(|open| match &search.engine {
-                    Engine::Linear(matcher) => input.search(open, file.bytes, matcher, &mut lines),
-                    Engine::Backtracking(matcher) => {
-                        input.search(open, file.bytes, matcher, &mut lines)
-                    }
-                });
+        let file = &search.files[hit.file];
+        let searched = match &hit.collected {
+            Some(collected) => {
+                lines.take_collected(collected);
+                Ok(Searched::Text)
             }
-        }
-        let taken = left.matches - lines.wanted.matches;
-        let has_room = lines.wanted.bytes > 0;
-        let lost = if has_room {
-            expected - taken.min(expected)
-        } else {
-            0
+            None => search.source.open(&file.path).and_then(|open| {
+                let engine = &search.engine;
+                engine.search(&mut input, open, file.bytes, &mut lines)
+            }),
         };
+        // What went away since it was counted is missing from the page, and that is the truth by now.
+        let timed_out = searched.is_err_and(|error| error.kind() == io::ErrorKind::TimedOut);
+        let taken = left.matches - lines.wanted.matches;
+        let is_full = lines.wanted.bytes == 0;
         left = Wanted {
             skip: 0,
             ..lines.wanted
         };
-        if sender.send((lines.lines, lost)).is_err() || left.matches == 0 || !has_room {
+        let part = Collected {
+            lines: lines.lines,
+            lost: match is_full || timed_out {
+                true => 0,
+                false => expected.saturating_sub(taken),
+            },
+            is_full,
+            timed_out,
+        };
+        if sender.send(part).is_err() || left.matches == 0 || is_full || timed_out {
             return;
         }
     }
@@ -186,12 +189,16 @@ impl<'s> Lines<'s> {
 
     /// Takes lines that were collected while they were counted.
     fn take_collected(&mut self, collected: &[Line]) {
+        let mut last = None;
         for line in collected {
+            let follows = last.is_some_and(|last| line.number <= last + self.wanted.after as u64);
+            // What is left is near a match that is not on this page.
+            if self.is_full() && (line.is_match || !follows) {
+                return;
+            }
             if line.is_match {
-                if self.wanted.matches == 0 || self.wanted.bytes == 0 {
-                    return;
-                }
                 self.wanted.matches -= 1;
+                last = Some(line.number);
             }
             self.push(line.clone());
         }
@@ -344,5 +351,26 @@ mod tests {
             text.starts_with("...é") && text.ends_with("éneedle"),
             "{text}"
         );
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn a_shortened_line_is_within_its_limit(line: Vec<u8>, at: usize, max in 1usize..60) {
+            let line: Vec<u8> = line.into_iter().filter(|byte| !b"\r\n".contains(byte)).collect();
+            let at = at % (line.len() + 1);
+            let (text, is_cut) = shortened(&line, at, max);
+            assert!(text.chars().count() <= max, "{text}");
+            assert_eq!(is_cut, text != decode(&line));
+        }
+
+        #[test]
+        fn a_shortened_line_has_no_broken_character(line in "\\PC{0,400}", at: usize, max in 1usize..60) {
+            let line: String = line.replace('\n', " ");
+            let at = (0..=at % (line.len() + 1)).rev().find(|at| line.is_char_boundary(*at)).unwrap();
+            let (text, _) = shortened(line.as_bytes(), at, max);
+            let kept = text.strip_prefix("...").filter(|_| !line.starts_with("...")).unwrap_or(&text);
+            let kept = kept.strip_suffix("...").unwrap_or(kept);
+            assert!(line.contains(kept.trim_end_matches('.')), "{line} -> {text}");
+        }
     }
 }

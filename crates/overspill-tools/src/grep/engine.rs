@@ -1,20 +1,27 @@
 //! Turns a pattern into something that finds lines: ripgrep's engine, or for what that refuses a backtracking one.
 
+use std::borrow::Cow;
+use std::fmt;
+use std::fs::File;
+use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use grep_matcher::{LineTerminator, Match, Matcher, NoCaptures, NoError};
+use grep_matcher::{LineTerminator, Match, Matcher, NoCaptures};
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
+use grep_searcher::Sink;
+
+use super::input::{Input, Searched, Stop};
 
 /// The most memory a compiled pattern may take.
 const PATTERN_BYTES: usize = 32 << 20;
 
 /// How many steps back the backtracking engine may take on one line: at first, and if those were quick.
-const FEW_STEPS: usize = 2_000;
+const FEW_STEPS: usize = 500;
 const MANY_STEPS: usize = 1_000_000;
 
 /// How long the first steps may take for the others to be tried.
-const HASTE: Duration = Duration::from_millis(4);
+const HASTE: Duration = Duration::from_millis(2);
 
 /// How a pattern is read.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
@@ -36,17 +43,30 @@ pub(crate) enum Engine {
 
 impl Engine {
     /// Compiles a pattern. The error says in one line what is wrong with it.
-    pub(crate) fn new(
-        pattern: &str,
-        reading: Reading,
-        deadline: Instant,
-    ) -> Result<Engine, String> {
+    pub(crate) fn new(pattern: &str, reading: Reading) -> Result<Engine, String> {
         match linear(pattern, reading) {
             Ok(matcher) => Ok(Engine::Linear(matcher)),
             Err(why) if is_beyond(pattern, &why) => {
-                Backtracker::new(pattern, reading, deadline).map(Engine::Backtracking)
+                Backtracker::new(pattern, reading).map(Engine::Backtracking)
             }
             Err(why) => Err(why),
+        }
+    }
+
+    /// Searches a file that is open.
+    pub(crate) fn search<S: Sink<Error = io::Error>>(
+        &self,
+        input: &mut Input,
+        file: File,
+        bytes: u64,
+        sink: S,
+    ) -> io::Result<Searched> {
+        match self {
+            Engine::Linear(matcher) => input.search(file, bytes, matcher, sink),
+            Engine::Backtracking(backtracker) => {
+                let stop = Some(input.stop());
+                input.search(file, bytes, Watched { backtracker, stop }, sink)
+            }
         }
     }
 
@@ -54,7 +74,7 @@ impl Engine {
     pub(crate) fn line_terminator(&self) -> LineTerminator {
         let own = match self {
             Engine::Linear(matcher) => matcher.line_terminator(),
-            Engine::Backtracking(matcher) => matcher.line_terminator(),
+            Engine::Backtracking(_) => None,
         };
         own.unwrap_or_default()
     }
@@ -63,7 +83,7 @@ impl Engine {
     pub(crate) fn match_start(&self, line: &[u8]) -> usize {
         let found = match self {
             Engine::Linear(matcher) => matcher.find(line).ok().flatten(),
-            Engine::Backtracking(matcher) => matcher.find(line).ok().flatten(),
+            Engine::Backtracking(backtracker) => backtracker.find(line, 0),
         };
         found.map_or(0, |found| found.start())
     }
@@ -89,9 +109,9 @@ fn linear(pattern: &str, reading: Reading) -> Result<RegexMatcher, String> {
             .build(pattern)
             .map_err(|error| first_cause(&error.to_string()));
     }
-    // A match never spans lines, and `$` also matches before `\r\n`: but only a pattern with one of these can tell, a
-    // pattern that speaks of `\r` itself wants it told apart, and the others are faster without.
-    let is_crlf = pattern.contains(['$', '.']) && !pattern.contains("\\r");
+    // A match never spans lines, and `\r\n` ends one as `\n` does. A pattern of plain words cannot tell, and is faster
+    // without; one that speaks of `\r` itself wants it told apart.
+    let is_crlf = pattern.contains(['$', '.', '[', '\\']) && !pattern.contains("\\r");
     match is_crlf {
         true => builder.crlf(true),
         false => builder.line_terminator(Some(b'\n')),
@@ -125,12 +145,11 @@ pub(crate) struct Backtracker {
     /// With few steps, to learn what a step costs on the line at hand: it may be a scan of all of it.
     hasty: fancy_regex::Regex,
     patient: fancy_regex::Regex,
-    deadline: Instant,
     given_up: AtomicU64,
 }
 
 impl Backtracker {
-    fn new(pattern: &str, reading: Reading, deadline: Instant) -> Result<Backtracker, String> {
+    fn new(pattern: &str, reading: Reading) -> Result<Backtracker, String> {
         let build = |steps: usize| {
             fancy_regex::RegexBuilder::new(pattern)
                 .case_insensitive(!reading.case_sensitive)
@@ -143,8 +162,21 @@ impl Backtracker {
         Ok(Backtracker {
             hasty: build(FEW_STEPS)?,
             patient: build(MANY_STEPS)?,
-            deadline,
             given_up: AtomicU64::new(0),
+        })
+    }
+
+    /// Finds the first match from a position on; none where the steps run out, which is counted.
+    fn find(&self, text: &[u8], at: usize) -> Option<Match> {
+        let text = as_text(text);
+        // A line is searched without its end, where `$` stands.
+        let line = text.strip_suffix('\n').unwrap_or(&text);
+        let line = line.strip_suffix('\r').unwrap_or(line);
+        // After an empty match the search goes on a byte further, which may be inside a character.
+        let at = (at..=line.len()).find(|at| line.is_char_boundary(*at))?;
+        self.find_in(line, at).unwrap_or_else(|GivenUp| {
+            self.given_up.fetch_add(1, Ordering::Relaxed);
+            None
         })
     }
 
@@ -165,65 +197,66 @@ impl Backtracker {
     }
 }
 
+/// Returns bytes as text in which a byte is still a byte, so that offsets stay true.
+fn as_text(bytes: &[u8]) -> Cow<'_, str> {
+    let ascii = |&byte: &u8| {
+        if byte.is_ascii() {
+            char::from(byte)
+        } else {
+            '?'
+        }
+    };
+    match std::str::from_utf8(bytes) {
+        Ok(text) => Cow::Borrowed(text),
+        Err(_) => Cow::Owned(bytes.iter().map(ascii).collect()),
+    }
+}
+
 /// The steps ran out.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 struct GivenUp;
 
-impl Matcher for Backtracker {
-    type Captures = NoCaptures;
-    type Error = NoError;
+/// A backtracking engine under a time limit.
+#[derive(Clone, Debug)]
+pub(crate) struct Watched<'e> {
+    pub(crate) backtracker: &'e Backtracker,
+    pub(crate) stop: Option<Stop>,
+}
 
-    fn find_at(&self, text: &[u8], at: usize) -> Result<Option<Match>, NoError> {
-        if Instant::now() > self.deadline {
-            return Ok(None);
+/// The time was over before the line was searched.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) struct TimeOver;
+
+impl fmt::Display for TimeOver {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the time is over")
+    }
+}
+
+impl Matcher for Watched<'_> {
+    type Captures = NoCaptures;
+    type Error = TimeOver;
+
+    fn find_at(&self, text: &[u8], at: usize) -> Result<Option<Match>, TimeOver> {
+        match &self.stop {
+            Some(stop) if stop.is_over() => Err(TimeOver),
+            _ => Ok(self.backtracker.find(text, at)),
         }
-        let valid;
-        let text = match std::str::from_utf8(text) {
-            Ok(text) => text,
-            Err(_) => {
-                // A byte stays a byte, so that offsets stay true.
-                let ascii = |&byte: &u8| {
-                    if byte.is_ascii() {
-                        char::from(byte)
-                    } else {
-                        '?'
-                    }
-                };
-                valid = text.iter().map(ascii).collect::<String>();
-                &valid
-            }
-        };
-        // A line is searched without its end, where `$` stands.
-        let line = text.strip_suffix('\n').unwrap_or(text);
-        let line = line.strip_suffix('\r').unwrap_or(line);
-        if at > line.len() || !line.is_char_boundary(at) {
-            return Ok(None);
-        }
-        Ok(self.find_in(line, at).unwrap_or_else(|GivenUp| {
-            self.given_up.fetch_add(1, Ordering::Relaxed);
-            None
-        }))
     }
 
-    fn new_captures(&self) -> Result<NoCaptures, NoError> {
+    fn new_captures(&self) -> Result<NoCaptures, TimeOver> {
         Ok(NoCaptures::new())
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
 
-    fn later() -> Instant {
-        Instant::now() + Duration::from_secs(60)
-    }
-
     fn finds(pattern: &str, text: &str) -> (bool, bool) {
-        match Engine::new(pattern, Reading::default(), later()).unwrap() {
+        match Engine::new(pattern, Reading::default()).unwrap() {
             Engine::Linear(matcher) => (true, matcher.is_match(text.as_bytes()).unwrap()),
-            Engine::Backtracking(matcher) => (false, matcher.is_match(text.as_bytes()).unwrap()),
+            Engine::Backtracking(matcher) => (false, matcher.find(text.as_bytes(), 0).is_some()),
         }
     }
 
@@ -263,7 +296,7 @@ mod tests {
             ),
         ];
         for (pattern, expected) in cases {
-            let error = Engine::new(pattern, Reading::default(), later()).unwrap_err();
+            let error = Engine::new(pattern, Reading::default()).unwrap_err();
             assert_eq!(error, expected, "{pattern}");
         }
     }
@@ -272,15 +305,15 @@ mod tests {
     fn steps_are_limited() {
         let long = "a".repeat(30_000) + "b";
         for pattern in ["((?=a)a+)+$", "(?=a)(a+)+$", "(a|aa)+\\1$"] {
-            let engine = Engine::new(pattern, Reading::default(), later()).unwrap();
+            let engine = Engine::new(pattern, Reading::default()).unwrap();
             let Engine::Backtracking(backtracker) = &engine else {
                 panic!("{pattern}")
             };
-            assert_eq!(backtracker.find(long.as_bytes()), Ok(None), "{pattern}");
+            assert_eq!(backtracker.find(long.as_bytes(), 0), None, "{pattern}");
             assert_eq!(engine.given_up(), 1, "{pattern}");
         }
         // A long line alone is no reason to give up.
-        let engine = Engine::new("(?<!x)needle", Reading::default(), later()).unwrap();
+        let engine = Engine::new("(?<!x)needle", Reading::default()).unwrap();
         let line = "x".repeat(300_000) + " needle";
         assert_eq!(engine.match_start(line.as_bytes()), 300_001);
     }

@@ -58,12 +58,32 @@ impl Input {
         Input::new(searcher, self.stop.clone())
     }
 
-    /// Searches a file of about `bytes` bytes.
+    /// Returns what ends its searches.
+    pub(crate) fn stop(&self) -> Stop {
+        self.stop.clone()
+    }
+
+    /// Searches a file of about `bytes` bytes. Fails with [`io::ErrorKind::TimedOut`] once the time is over.
     pub(crate) fn search<M: Matcher, S: Sink<Error = io::Error>>(
+        &mut self,
+        file: File,
+        bytes: u64,
+        matcher: M,
+        sink: S,
+    ) -> io::Result<Searched> {
+        let searched = self.search_text(file, bytes, matcher, sink);
+        searched.map_err(|error| match self.stop.is_over() {
+            // A matcher that gives up for it has no better way to say so.
+            true => io::ErrorKind::TimedOut.into(),
+            false => error,
+        })
+    }
+
+    fn search_text<M: Matcher, S: Sink<Error = io::Error>>(
         &mut self,
         mut file: File,
         bytes: u64,
-        matcher: &M,
+        matcher: M,
         sink: S,
     ) -> io::Result<Searched> {
         let len = self.hold(&mut file, bytes)?;
@@ -80,7 +100,7 @@ impl Input {
             };
             return self
                 .searcher
-                .search_reader(matcher, reader, sink)
+                .search_reader(&matcher, reader, sink)
                 .map(|()| Searched::Text);
         }
         if is_binary(start) {
@@ -88,13 +108,13 @@ impl Input {
         }
         let text = start.strip_prefix(UTF8_MARK).unwrap_or(start);
         if is_whole {
-            self.searcher.search_slice(matcher, text, sink)?;
+            self.searcher.search_slice(&matcher, text, sink)?;
         } else {
             let reader = Stoppable {
                 reader: text.chain(file),
                 stop: &self.stop,
             };
-            self.searcher.search_reader(matcher, reader, sink)?;
+            self.searcher.search_reader(&matcher, reader, sink)?;
         }
         Ok(Searched::Text)
     }

@@ -8,7 +8,7 @@ use overspill::notice::Message;
 use overspill::{Answer, Context, Cut, Lang, Limits, Strategy, ToolError, cut};
 use serde_json::{Map, Value, json};
 
-use super::collect::Line;
+use super::collect::{Collected, Line};
 use super::engine::Engine;
 use super::scan::{Hit, Scanned, Search};
 use super::{GrepParams, OutputMode, Took};
@@ -27,12 +27,12 @@ const LISTING_BYTES: usize = 1 << 18;
 
 /// A page of a search.
 pub(super) struct Page {
-    /// The files that match, from the first of the page on.
-    pub(super) hits: Vec<Hit>,
+    /// The files that match.
+    pub(super) hits: Arc<Vec<Hit>>,
+    /// Which of them the page starts with.
+    pub(super) first: usize,
     /// The lines of the page, in content mode.
-    pub(super) lines: Vec<Line>,
-    /// How many matches were counted but were gone when they were read.
-    pub(super) lost: u64,
+    pub(super) collected: Collected,
     pub(super) search: Arc<Search>,
     pub(super) scanned: Scanned,
     pub(super) path_resolved: String,
@@ -47,6 +47,8 @@ struct Body {
     data: Map<String, Value>,
     /// How many matches, or files, are shown.
     shown: u64,
+    /// Whether the limits left lines of the page out.
+    is_cut: bool,
     /// How many lines are shorter than in the file.
     shortened: u64,
 }
@@ -61,9 +63,12 @@ impl Page {
     ) -> Result<Answer, ToolError> {
         let lang = cx.lang();
         let is_content = params.output_mode == OutputMode::Content;
-        let has_nothing = self.scanned.hits.is_empty() || (is_content && self.lines.is_empty());
+        let has_nothing = match is_content {
+            true => self.collected.lines.is_empty(),
+            false => self.first >= self.hits.len(),
+        };
         if has_nothing && self.scanned.timed_out {
-            let error = walk::timeout(cx, took.limit);
+            let error = walk::timeout(cx, took.limit, "path, include");
             return Err(error.path_resolved(self.path_resolved.as_str()));
         }
         let body = match params.output_mode {
@@ -89,12 +94,16 @@ impl Page {
         let fits = is_content || text.len() <= LISTING_BYTES;
         let answer = Answer::new(data, text)
             .stat("time_ms", took.time.as_millis() as u64)
-            .stat("matched_files", self.scanned.hits.len())
-            .stat("matched_lines", head.total_lines())
+            .stat("matched_files", self.hits.len())
             .stat("searched_files", self.scanned.searched)
             .context("path_resolved", self.path_resolved.as_str())
             .context("pattern", target::repeated(&params.pattern))
             .context("sorted_by", "mtime_desc");
+        let answer = match params.output_mode {
+            // One match decides about a file, and the others are not counted.
+            OutputMode::FilesWithMatches => answer,
+            _ => answer.stat("matched_lines", head.total_lines()),
+        };
         let answer = if is_partial { answer.partial() } else { answer };
         let fits = fits && (is_content || cx.is_within_guard(&answer));
         Ok(if fits { answer.paged() } else { answer })
@@ -106,9 +115,9 @@ impl Page {
 
     /// Shows the lines that match, as many as the limits allow.
     fn content(&self, limits: &Limits) -> Body {
-        let has_neighbours = self.lines.iter().any(|line| !line.is_match);
+        let has_neighbours = self.collected.lines.iter().any(|line| !line.is_match);
         let mut lines: Vec<Shown> = Vec::new();
-        for line in &self.lines {
+        for line in &self.collected.lines {
             let path = self.path(line.file);
             if let Some(last) = lines.last() {
                 let follows = last.path == path && last.number + 1 == line.number;
@@ -119,6 +128,7 @@ impl Page {
             lines.push(Shown::new(path, line, limits));
         }
         let (mut text, mut kept) = fit(&lines, limits);
+        let mut is_cut = kept < lines.len() || self.collected.is_full;
         let first = lines.iter().position(|line| line.is_match).unwrap_or(0);
         if first >= kept {
             // Neighbours alone are no page: without a match on it the next one would start where this one did.
@@ -131,9 +141,13 @@ impl Page {
             text.truncate(text.len().saturating_sub(GAP.len() + 1));
         }
         if let (Some(last), Some(shown)) = (lines.last_mut(), text.rsplit('\n').next()) {
+            is_cut |= shown != last.text;
             last.settle(shown);
         }
-        self.content_body(text, &lines)
+        Body {
+            is_cut,
+            ..self.content_body(text, &lines)
+        }
     }
 
     fn content_body(&self, text: String, lines: &[Shown]) -> Body {
@@ -166,6 +180,7 @@ impl Page {
                 .into_iter()
                 .collect(),
             shown: matches.len() as u64,
+            is_cut: false,
             shortened: lines.iter().filter(|line| line.is_cut).count() as u64,
         }
     }
@@ -173,7 +188,8 @@ impl Page {
     /// Shows the files that match, in count mode with how often.
     fn files(&self, params: &GrepParams) -> Body {
         let limit = usize::try_from(params.limit).unwrap_or(usize::MAX);
-        let hits = &self.hits[..self.hits.len().min(limit)];
+        let hits = &self.hits[self.first..];
+        let hits = &hits[..hits.len().min(limit)];
         let names: Vec<String> = hits.iter().map(|hit| self.path(hit.file)).collect();
         let mut data = Map::new();
         data.insert("matches".to_owned(), json!([]));
@@ -197,6 +213,7 @@ impl Page {
             text,
             data,
             shown: hits.len() as u64,
+            is_cut: false,
             shortened: 0,
         }
     }
@@ -274,7 +291,6 @@ impl Shown {
         if shown != self.text && !self.is_gap() {
             let content = shown.get(self.before..).unwrap_or("");
             content.clone_into(&mut self.content);
-            self.is_cut = true;
         }
     }
 }
@@ -299,15 +315,15 @@ struct Head<'a> {
 
 impl Head<'_> {
     fn total_lines(&self) -> u64 {
-        let counted: u64 = self.page.scanned.hits.iter().map(|hit| hit.lines).sum();
-        counted - self.page.lost.min(counted)
+        let counted: u64 = self.page.hits.iter().map(|hit| hit.lines).sum();
+        counted - self.page.collected.lost.min(counted)
     }
 
     /// Returns how many matches, or files, there are, as far as that is known.
     fn total(&self) -> u64 {
         match self.params.output_mode {
             OutputMode::Content => self.total_lines(),
-            _ => self.page.scanned.hits.len() as u64,
+            _ => self.page.hits.len() as u64,
         }
     }
 
@@ -319,8 +335,18 @@ impl Head<'_> {
         self.next_offset() < self.total()
     }
 
+    /// Tells whether another page can be asked for. What was found when the time was over may have gaps, so that an offset
+    /// would mean something else next time.
+    fn has_next(&self) -> bool {
+        let scanned = &self.page.scanned;
+        (self.has_more() || scanned.timed_out) && !scanned.has_gaps
+    }
+
     fn is_truncated(&self) -> bool {
-        self.has_more() || self.body.shortened > 0
+        self.has_more()
+            || self.page.scanned.timed_out
+            || self.body.is_cut
+            || self.body.shortened > 0
     }
 
     /// Tells whether something was not searched that should have been.
@@ -336,7 +362,7 @@ impl Head<'_> {
     fn text(&self) -> String {
         let values = [
             ("n", &*self.total_lines().to_string()),
-            ("m", &*self.page.scanned.hits.len().to_string()),
+            ("m", &*self.page.hits.len().to_string()),
             ("pattern", &*quoted(&self.params.pattern)),
             ("path", &*quoted(&self.params.path)),
             ("t", &*self.took.time.as_millis().to_string()),
@@ -358,7 +384,8 @@ impl Head<'_> {
 
     fn remarks(&self) -> Vec<String> {
         let scanned = &self.page.scanned;
-        let mut remarks = self.place();
+        let mut remarks = self.seen_so_far();
+        remarks.extend(self.place());
         let mut say = |applies: bool, message: Message, values: &[(&str, &str)]| {
             if applies {
                 remarks.push(message.say(self.lang, values));
@@ -366,6 +393,8 @@ impl Head<'_> {
         };
         let shortened = self.body.shortened.to_string();
         let max = self.limits.max_line_chars().unwrap_or_default().to_string();
+        let is_context_cut = self.body.is_cut && !self.has_more();
+        say(is_context_cut, Message::ContextCut, &[]);
         say(
             self.body.shortened > 0,
             Message::LinesShortened,
@@ -373,11 +402,6 @@ impl Head<'_> {
         );
         let t = self.took.limit.as_millis().to_string();
         say(scanned.timed_out, Message::TimeLimit, &[("t", &t)]);
-        say(
-            !scanned.is_exact && !scanned.timed_out,
-            Message::AtLeast,
-            &[],
-        );
         say(self.is_fallback(), Message::Fallback, &[]);
         let given_up = scanned.given_up;
         say(
@@ -399,15 +423,28 @@ impl Head<'_> {
         remarks
     }
 
-    /// Says which part of all there is the page shows.
-    fn place(&self) -> Vec<String> {
-        let (offset, shown) = (self.params.offset, self.body.shown);
+    /// Says that there are more than the first line tells.
+    fn seen_so_far(&self) -> Vec<String> {
+        if self.page.scanned.is_exact || self.total() == 0 {
+            return Vec::new();
+        }
+        let (total, unit) = (self.total().to_string(), self.unit());
+        vec![Message::AtLeast.say(self.lang, &[("n", &total), ("unit", &unit)])]
+    }
+
+    fn unit(&self) -> String {
         let unit = match self.params.output_mode {
             OutputMode::Content => Message::Matches,
             _ => Message::Files,
         };
+        unit.say(self.lang, &[])
+    }
+
+    /// Says which part of all there is the page shows.
+    fn place(&self) -> Vec<String> {
+        let (offset, shown) = (self.params.offset, self.body.shown);
         let values = [
-            ("unit", &*unit.say(self.lang, &[])),
+            ("unit", &*self.unit()),
             ("n", &*shown.to_string()),
             (
                 "from",
@@ -419,12 +456,15 @@ impl Head<'_> {
         let message = match (self.has_more(), offset, shown) {
             (true, 0, _) => Message::GrepFirst,
             (true, _, _) => Message::GrepPart,
+            (false, 0, _) if self.has_next() => {
+                return vec![Message::NextOffset.say(self.lang, &values)];
+            }
             (false, 0, _) => return Vec::new(),
             (false, _, 0) => Message::GrepPast,
             (false, _, _) => Message::GrepLast,
         };
         let mut place = vec![message.say(self.lang, &values)];
-        if self.has_more() {
+        if self.has_next() {
             place.push(Message::NextOffset.say(self.lang, &values));
         }
         place
@@ -450,7 +490,7 @@ impl Head<'_> {
         if self.is_truncated() {
             put("hint", Message::GrepHint.say(self.lang, &[]).into());
         }
-        if self.has_more() {
+        if self.has_next() {
             put("next_offset", self.next_offset().into());
         }
         if self.is_fallback() {

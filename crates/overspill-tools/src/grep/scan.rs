@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
@@ -26,7 +26,10 @@ const COUNTING: Duration = Duration::from_millis(500);
 const AFTERWARDS: Duration = Duration::from_millis(30);
 
 /// The most memory that one line may take; a file with a longer one is not searched to its end.
-pub(super) const LINE_BYTES: usize = 256 << 20;
+const LINE_BYTES: usize = 128 << 20;
+
+/// The most memory that a file may take where a match may span its lines.
+const TEXT_BYTES: usize = 32 << 20;
 
 /// The most files that are taken at once.
 const MOST_FILES: usize = 256;
@@ -40,7 +43,8 @@ pub(super) struct Search {
     pub(super) multiline: bool,
     /// Whether one match decides about a file.
     pub(super) first_only: bool,
-    /// What the page wants of the first file that matches, where it starts there. A large file is not read twice then.
+    /// What the page wants, where it starts with the first match: then the lines of a large file are collected while they
+    /// are counted, and it is not read twice.
     pub(super) wanted: Option<Wanted>,
 }
 
@@ -65,6 +69,8 @@ impl Source {
 /// How far a scan goes.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) struct Goal {
+    /// How many matches, or files, come before the page.
+    pub(super) offset: u64,
     /// How many matches, or files, the page needs.
     pub(super) wanted: u64,
     /// What the page counts.
@@ -102,6 +108,8 @@ pub(super) struct Scanned {
     pub(super) unreadable: u64,
     /// Lines on which the steps of the pattern ran out.
     pub(super) given_up: u64,
+    /// Whether some of the files between those that match were not searched.
+    pub(super) has_gaps: bool,
     /// Whether every file was searched.
     pub(super) is_exact: bool,
     /// Whether the time was over before the page was known.
@@ -110,13 +118,14 @@ pub(super) struct Scanned {
 
 /// Scans until the page is known, then on for the total if that is wanted.
 pub(super) fn scan(search: &Arc<Search>, goal: Goal, stop: &Stop) -> Scanned {
-    let next = Arc::new(AtomicUsize::new(0));
+    let (next, merged) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicU64::new(0)));
     let (sender, receiver) = mpsc::channel();
     threads::spawn(threads::count().min(search.files.len()).max(1), || {
         let worker = Worker {
             search: Arc::clone(search),
             stop: stop.clone(),
             next: Arc::clone(&next),
+            merged: Arc::clone(&merged),
         };
         let sender = sender.clone();
         move || worker.work(&sender)
@@ -126,7 +135,10 @@ pub(super) fn scan(search: &Arc<Search>, goal: Goal, stop: &Stop) -> Scanned {
     let (mut deadline, mut is_known) = (stop.deadline, false);
     let is_through = loop {
         match receiver.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
-            Ok(run) => merge.take(run, goal.unit),
+            Ok(run) => {
+                merge.take(run, goal);
+                merged.store(merge.units, Ordering::Relaxed);
+            }
             Err(mpsc::RecvTimeoutError::Timeout) => break false,
             Err(mpsc::RecvTimeoutError::Disconnected) => break true,
         }
@@ -147,7 +159,7 @@ pub(super) fn scan(search: &Arc<Search>, goal: Goal, stop: &Stop) -> Scanned {
         // The workers notice that the time is over just after this thread does.
         let last = Instant::now() + AFTERWARDS;
         while let Ok(run) = receiver.recv_timeout(last.saturating_duration_since(Instant::now())) {
-            merge.take(run, goal.unit);
+            merge.take(run, goal);
         }
     }
     let is_exact = merge.end == search.files.len();
@@ -155,7 +167,7 @@ pub(super) fn scan(search: &Arc<Search>, goal: Goal, stop: &Stop) -> Scanned {
         is_exact,
         given_up: search.engine.given_up(),
         timed_out: !is_exact && !is_known,
-        ..merge.finish()
+        ..merge.finish(goal, is_known)
     }
 }
 
@@ -179,11 +191,17 @@ struct Merge {
 }
 
 impl Merge {
-    fn take(&mut self, run: Run, unit: Unit) {
+    fn take(&mut self, run: Run, goal: Goal) {
         self.waiting.insert(run.start, run);
-        while let Some(run) = self.waiting.remove(&self.end) {
+        while let Some(mut run) = self.waiting.remove(&self.end) {
             self.end = run.end;
-            self.units += match unit {
+            if self.units > goal.wanted {
+                // They are not on the page.
+                for hit in &mut run.scanned.hits {
+                    hit.collected = None;
+                }
+            }
+            self.units += match goal.unit {
                 Unit::Matches => run.scanned.hits.iter().map(|hit| hit.lines).sum(),
                 Unit::Files => run.scanned.hits.len() as u64,
             };
@@ -198,8 +216,12 @@ impl Merge {
         self.merged.unreadable += scanned.unreadable;
     }
 
-    /// Returns all there is, what came after a gap included.
-    fn finish(mut self) -> Scanned {
+    /// Returns what was found. What came after a gap counts, and is shown only where there is nothing before it.
+    fn finish(mut self, goal: Goal, is_known: bool) -> Scanned {
+        if !is_known && self.units > goal.offset {
+            return self.merged;
+        }
+        self.merged.has_gaps = !is_known && !self.waiting.is_empty();
         for run in std::mem::take(&mut self.waiting).into_values() {
             self.add(run.scanned);
         }
@@ -214,7 +236,10 @@ struct TimedOut;
 struct Worker {
     search: Arc<Search>,
     stop: Stop,
+    /// The first file that nobody has taken.
     next: Arc<AtomicUsize>,
+    /// How many matches are known to be before every file that is not taken.
+    merged: Arc<AtomicU64>,
 }
 
 impl Worker {
@@ -241,6 +266,12 @@ impl Worker {
         }
     }
 
+    /// Tells whether the page is full without what this worker finds.
+    fn is_page_known(&self) -> bool {
+        let wanted = self.search.wanted.map_or(0, |wanted| wanted.matches);
+        self.merged.load(Ordering::Relaxed) > wanted
+    }
+
     /// Takes the next files: few at first, since the page may be known soon.
     fn take(&self) -> Option<std::ops::Range<usize>> {
         let all = self.search.files.len();
@@ -265,7 +296,7 @@ impl Worker {
         };
         let mut collected = None;
         let searched = match self.search.wanted {
-            Some(wanted) if file.bytes > HELD_BYTES as u64 => {
+            Some(wanted) if file.bytes > HELD_BYTES as u64 && !self.is_page_known() => {
                 let searcher = searcher_of_lines(&self.search, wanted);
                 let mut lines = Lines::new(&self.search, wanted, at, After::Count);
                 let searched = self.search_file(file, &mut input.with(searcher), &mut lines);
@@ -303,10 +334,7 @@ impl Worker {
         &'s mut S: Sink<Error = io::Error>,
     {
         let open = self.search.source.open(&file.path)?;
-        match &self.search.engine {
-            Engine::Linear(matcher) => input.search(open, file.bytes, matcher, sink),
-            Engine::Backtracking(matcher) => input.search(open, file.bytes, matcher, sink),
-        }
+        self.search.engine.search(input, open, file.bytes, sink)
     }
 }
 
@@ -318,7 +346,10 @@ pub(super) fn searcher(search: &Search) -> SearcherBuilder {
         .bom_sniffing(false)
         .multi_line(search.multiline)
         .line_terminator(search.engine.line_terminator())
-        .heap_limit(Some(LINE_BYTES));
+        .heap_limit(Some(match search.multiline {
+            true => TEXT_BYTES,
+            false => LINE_BYTES,
+        }));
     builder
 }
 

@@ -82,7 +82,7 @@ messages! {
         "完整输出：{m} 行，{n} 字节。";
     Failed:
         "The command exited with code {n}.",
-        "命令以代码 {n} 退出。";
+        "命令的退出码为 {n}。";
     NotWanted:
         "`--no-spill` was given",
         "使用了 `--no-spill`";
@@ -124,10 +124,10 @@ messages! {
         "缺少必需参数 '{name}'。";
     BadParam:
         "{name} must be {expected}.",
-        "{name} 必须是{expected}。";
+        "{name} 必须是 {expected}。";
     BadOptionalParam:
         "{name} must be {expected} if provided.",
-        "如果提供，{name} 必须是{expected}。";
+        "如果提供，{name} 必须是 {expected}。";
     UnknownParam:
         "Unknown parameter '{name}'.",
         "未知参数 '{name}'。";
@@ -210,11 +210,11 @@ messages! {
         "Use a glob such as '*.rs' or {example}.",
         "请使用通配模式，例如 '*.rs' 或 {example}。";
     SearchTimeout:
-        "The search was stopped after {t}ms and had found nothing by then.",
-        "搜索在 {t}ms 后停止，此前没有找到任何结果。";
+        "The search was stopped after {t}ms, and nothing for this page was found by then.",
+        "搜索在 {t}ms 后停止，此前没有找到本页的任何结果。";
     TryNarrower:
-        "Narrow path or include, or raise the setting search_timeout_ms.",
-        "请缩小 path 或 include 的范围，或调大设置 search_timeout_ms。";
+        "Narrow {what}, or raise the setting search_timeout_ms.",
+        "请缩小 {what} 的范围，或调大设置 search_timeout_ms。";
     GrepFound:
         "Found {n} matches in {m} files for '{pattern}' in '{path}'",
         "在 '{path}' 的 {m} 个文件中找到 {n} 处 '{pattern}' 的匹配";
@@ -229,10 +229,10 @@ messages! {
         "（按修改时间降序。用时 {t}ms）";
     GrepFirst:
         "[Truncated: Showing first {n} {unit}. Narrow pattern or path.]",
-        "[已截断：显示前 {n} {unit}。请缩小模式或路径。]";
+        "[已截断：显示前 {n} {unit}。请使用更具体的模式，或缩小路径范围。]";
     GrepPart:
         "[Truncated: Showing {unit} {from}-{to}. Narrow pattern or path.]",
-        "[已截断：显示第 {from}-{to} {unit}。请缩小模式或路径。]";
+        "[已截断：显示第 {from}-{to} {unit}。请使用更具体的模式，或缩小路径范围。]";
     GrepLast:
         "[Showing {unit} {from}-{to}, the last.]",
         "[显示第 {from}-{to} {unit}，已到末尾。]";
@@ -243,8 +243,8 @@ messages! {
         "[Next: offset {next}]",
         "[下一页：offset {next}]";
     AtLeast:
-        "[The numbers are what was seen so far: counting stopped early.]",
-        "[以上为目前所见的数量：计数提前停止。]";
+        "[At least {n} {unit}: counting stopped early.]",
+        "[至少 {n} {unit}：计数提前停止。]";
     TimeLimit:
         "[Partial: stopped by the time limit of {t}ms; there may be more.]",
         "[不完整：达到 {t}ms 的时间限制；可能还有更多。]";
@@ -331,7 +331,7 @@ messages! {
         "在 '{path}' 中没有找到匹配 '{pattern}' 的文件";
     GlobSome:
         "[Truncated: Showing first {n} of {all} files. Narrow pattern or path, or raise limit.]",
-        "[已截断：显示前 {n} 个文件，共 {all} 个。请缩小模式或路径，或调大 limit。]";
+        "[已截断：显示前 {n} 个文件，共 {all} 个。请使用更具体的模式、缩小路径范围，或调大 limit。]";
     TreeOf:
         "Structure of '{path}': {n} files in {m} directories",
         "'{path}' 的结构：{m} 个目录，{n} 个文件";
@@ -377,6 +377,24 @@ messages! {
     RunCancelled:
         "The command was cancelled.",
         "命令已被取消。";
+    ContextCut:
+        "[Truncated: not all lines of context are shown.]",
+        "[已截断：上下文行未全部显示。]";
+    ANumber:
+        "a number",
+        "数字";
+    NoText:
+        "The tool said nothing.",
+        "工具没有任何说明。";
+    ReadTimeout:
+        "'{path}' was read for {t}ms and line {from} was not reached.",
+        "读取 '{path}' {t}ms 后仍未到达第 {from} 行。";
+    TryEarlier:
+        "Give a smaller offset, search it for a pattern, or raise the setting search_timeout_ms.",
+        "请给出更小的 offset、改用模式搜索，或调大设置 search_timeout_ms。";
+    GlobElsewhere:
+        "'{pattern}' matches nothing below path.",
+        "'{pattern}' 不匹配 path 之下的任何内容。";
 }
 
 impl Message {
@@ -396,6 +414,7 @@ impl Message {
             text.push_str(before);
             let (name, after) = after.split_once('}').unwrap_or((after, ""));
             let value = values.iter().find(|(known, _)| *known == name);
+            debug_assert!(value.is_some(), "{self:?} lacks `{name}`");
             text.push_str(value.map_or("", |(_, value)| value));
             rest = after;
         }

@@ -165,9 +165,9 @@ pub const SETTINGS: &[Setting] = &[
     Setting {
         key: "search_timeout_ms",
         variable: Some("TOOL_OUTPUT_SEARCH_TIMEOUT_MS"),
-        scope: Scope::OnlyTools(&["Grep", "Glob", "RepoStructure"]),
+        scope: Scope::OnlyTools(&["Grep", "Read", "Glob", "RepoStructure"]),
         default: "2000",
-        doc: "how many milliseconds a search may take",
+        doc: "how many milliseconds a search may take, and for Read reaching the lines that were asked for",
         ..PLAIN
     },
     Setting {
@@ -322,6 +322,16 @@ const PAGING: &[(&str, &str)] = &[
     ("max_bytes", "off"),
 ];
 
+/// Read passes over as much as it must to reach a line, at the speed of the disk.
+const READING: &[(&str, &str)] = &[
+    ("max_lines", "2000"),
+    ("max_line_chars", "2000"),
+    ("max_chars", "262144"),
+    ("max_tokens", "25000"),
+    ("max_bytes", "off"),
+    ("search_timeout_ms", "20000"),
+];
+
 /// The tools whose names are known to configuration.
 pub(crate) const KNOWN_TOOLS: &[KnownTool] = &[
     KnownTool {
@@ -332,7 +342,7 @@ pub(crate) const KNOWN_TOOLS: &[KnownTool] = &[
     KnownTool {
         name: "Read",
         aliases: &["read_file"],
-        values: PAGING,
+        values: READING,
     },
     KnownTool {
         name: "LS",
@@ -360,6 +370,11 @@ pub(crate) const KNOWN_TOOLS: &[KnownTool] = &[
         values: &[],
     },
 ];
+
+/// Tells whether two names are of the same tool: without case and underscores, and by the other names it is known by.
+pub fn is_same_tool(name: &str, other: &str) -> bool {
+    plain_name(name) == plain_name(other)
+}
 
 /// Returns a tool's name without case and underscores, an alias replaced by what it stands for. The underscores of an MCP
 /// tool part its server from its own name, but two names that differ by them alone are the same to a reader.

@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use crate::bound::Bounded;
 use crate::envelope::{Code, Envelope, Failure, Status};
-use crate::notice::Lang;
+use crate::notice::{Lang, Message};
 
 /// What a tool answers.
 #[derive(Clone, Debug, PartialEq)]
@@ -67,6 +67,24 @@ impl Answer {
     pub fn failed(mut self, code: Code, message: String) -> Answer {
         self.envelope = self.envelope.failed(code, message);
         self
+    }
+
+    /// Returns the envelope, valid whatever the tool put into it.
+    pub(super) fn settled(self, lang: Lang) -> Envelope {
+        let mut envelope = self.envelope;
+        if envelope.error.is_some() {
+            envelope.status = Status::Error;
+            if !envelope.data.contains_key("truncation") {
+                envelope.data.clear();
+            }
+        }
+        if envelope.text.is_empty() {
+            envelope.text = Message::NoText.say(lang, &[]);
+        }
+        if !envelope.stats.get("time_ms").is_some_and(Value::is_number) {
+            envelope.stats.insert("time_ms".to_owned(), 0.into());
+        }
+        envelope
     }
 
     /// Adds to the result.

@@ -43,7 +43,7 @@ impl Host {
         }
     }
 
-    /// Cancels long calls once the flag is set.
+    /// Says when nobody wants an answer any more: once the flag is set. `Run` stops its command then.
     pub fn cancelled_by(self, flag: Arc<AtomicBool>) -> Host {
         Host {
             cancelled: flag,
@@ -137,14 +137,14 @@ impl Host {
 #[derive(Debug)]
 pub struct Context<'h> {
     host: &'h Host,
-    tool: &'static str,
+    tool: &'h str,
     effective: Effective,
     /// How long the parameters are, which the envelope repeats.
     params_chars: usize,
 }
 
 impl<'h> Context<'h> {
-    pub(super) fn new(host: &'h Host, tool: &'static str, params_chars: usize) -> Context<'h> {
+    pub(super) fn new(host: &'h Host, tool: &'h str, params_chars: usize) -> Context<'h> {
         Context {
             host,
             tool,
@@ -153,12 +153,20 @@ impl<'h> Context<'h> {
         }
     }
 
+    pub(super) fn host(&self) -> &'h Host {
+        self.host
+    }
+
+    pub(super) fn tool(&self) -> &'h str {
+        self.tool
+    }
+
     /// Returns the flag that is set when nobody wants the answer any more. A tool that takes long looks at it.
     pub fn cancelled(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.host.cancelled)
     }
 
-    /// Returns the project directory, which no tool may leave.
+    /// Returns the project directory. No tool may leave it, and to see to that is the tool's own care.
     pub fn root(&self) -> &'h Path {
         &self.host.root
     }

@@ -49,32 +49,38 @@ fn plain(property: Value) -> Value {
     if property.get("default").is_some_and(Value::is_null) {
         property.remove("default");
     }
-    if let Some(Value::Array(variants)) = property.remove("anyOf") {
-        let is_null = |variant: &Value| variant.get("type").is_some_and(|kind| kind == "null");
-        let own = variants.into_iter().find(|variant| !is_null(variant));
-        if let Some(Value::Object(own)) = own {
+    let is_null = |variant: &Value| variant.get("type").is_some_and(|kind| kind == "null");
+    if let Some(Value::Array(variants)) = property.get("anyOf") {
+        let own: Vec<&Value> = variants
+            .iter()
+            .filter(|variant| !is_null(variant))
+            .collect();
+        if let [Value::Object(only)] = own[..] {
+            let only = only.clone();
             let description = property.remove("description");
-            property.extend(own);
+            property.remove("anyOf");
+            property.extend(only);
             property.extend(description.map(|text| ("description".to_owned(), text)));
         }
     }
-    if let Some(Value::Array(variants)) = property.remove("oneOf") {
-        let names: Vec<Value> = variants
-            .into_iter()
-            .flat_map(|variant| names(&variant))
-            .collect();
-        property.insert("enum".to_owned(), names.into());
-        property.insert("type".to_owned(), "string".into());
+    if let Some(Value::Array(variants)) = property.get("oneOf") {
+        let names: Option<Vec<Vec<Value>>> = variants.iter().map(names).collect();
+        if let Some(names) = names {
+            property.remove("oneOf");
+            property.insert("enum".to_owned(), names.concat().into());
+            property.insert("type".to_owned(), "string".into());
+        }
     }
     Value::Object(property)
 }
 
-/// Returns the names in a part of an enum: one with a description each, or those without together.
-fn names(variant: &Value) -> Vec<Value> {
+/// Returns the names in a part of an enum: one with a description each, or those without together. Nothing for what is more
+/// than a name.
+fn names(variant: &Value) -> Option<Vec<Value>> {
     match (variant.get("const"), variant.get("enum")) {
-        (Some(name), _) => vec![name.clone()],
-        (None, Some(Value::Array(names))) => names.clone(),
-        _ => Vec::new(),
+        (Some(name), _) => Some(vec![name.clone()]),
+        (None, Some(Value::Array(names))) => Some(names.clone()),
+        _ => None,
     }
 }
 
@@ -211,6 +217,7 @@ impl Checker<'_> {
                 _ => Message::AnInteger,
             },
             Some("array") => Message::AList,
+            Some("number") => Message::ANumber,
             _ => Message::AnObject,
         };
         let [min, max] = ["minimum", "maximum"].map(|key| bound(key).unwrap_or(0).to_string());
@@ -225,6 +232,8 @@ fn is_valid(property: &Value, value: &Value) -> bool {
         Some("boolean") => value.is_boolean(),
         Some("integer") => value.is_i64() || value.is_u64(),
         Some("array") => value.is_array(),
+        Some("number") => value.is_number(),
+        Some("object") => value.is_object(),
         _ => true,
     };
     let bound = |key: &str| property.get(key).and_then(Value::as_f64);
