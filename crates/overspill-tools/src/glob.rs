@@ -60,7 +60,7 @@ impl Tool for Glob {
         }
         Ok(answer(cx, &params, &walked, start.elapsed(), time_limit)
             .context("path_resolved", place.shown())
-            .context("pattern", target::repeated(&params.pattern))
+            .context("pattern", target::repeated(cx, &params.pattern))
             .context("sorted_by", "mtime_desc"))
     }
 }

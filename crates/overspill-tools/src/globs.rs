@@ -7,6 +7,9 @@ use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use overspill::notice::Message;
 use overspill::{Code, Context, ToolError};
 
+/// The longest glob that is read.
+const MOST_BYTES: usize = 1 << 14;
+
 /// Where a glob with a `/` in it starts. One without matches names at any depth.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Anchor {
@@ -27,6 +30,9 @@ pub(crate) struct Globs {
 impl Globs {
     /// Reads a glob; the error says in one line what is wrong with it. `!` before it turns it round.
     pub(crate) fn new(glob: &str, anchor: Anchor) -> Result<Globs, String> {
+        if glob.len() > MOST_BYTES {
+            return Err(format!("longer than {MOST_BYTES} bytes"));
+        }
         let (glob, is_negated) = match glob.strip_prefix('!') {
             Some(glob) => (glob, true),
             None => (glob, false),

@@ -26,7 +26,11 @@ use crate::defaults;
 use crate::globs::{self, Anchor, Globs};
 use crate::sandbox::{Kind, Place, Root};
 use crate::target::{self, Target, quoted};
+use crate::threads;
 use crate::walk::{self, Filter, Found, Walk};
+
+/// From how many matches on a page is likely to have too many tokens.
+const LARGE_PAGE: u64 = 200;
 
 /// Searches file contents.
 #[derive(Clone, Copy, Debug, Default)]
@@ -112,6 +116,9 @@ impl Tool for Grep {
             is_over: Arc::default(),
         };
         let engine = compile(cx, &params)?;
+        if params.output_mode == OutputMode::Content && params.limit > LARGE_PAGE {
+            load_vocabulary(&cx.policy().limits);
+        }
         let found = find(cx, &params, engine, &stop)?;
         let page = found.page(cx, &params, &stop);
         let took = Took {
@@ -122,18 +129,31 @@ impl Tool for Grep {
     }
 }
 
+/// Loads what tokens are counted with while the search runs: a large page will need it, and it takes a while.
+fn load_vocabulary(limits: &Limits) {
+    if limits.max_tokens().is_some() {
+        let encoding = limits.token_encoding();
+        threads::spawn(1, || {
+            move || {
+                let _ = encoding.count("a");
+            }
+        });
+    }
+}
+
 fn compile(cx: &Context<'_>, params: &GrepParams) -> Result<Engine, ToolError> {
     let reading = Reading {
         case_sensitive: params.case_sensitive,
         multiline: params.multiline,
     };
     Engine::new(&params.pattern, reading).map_err(|details| {
+        let is_large = details.contains("size limit") || details.contains("longer than");
         let spans_lines =
             !params.multiline && (params.pattern.contains("\\n") || params.pattern.contains('\n'));
-        let hint = if spans_lines {
-            Message::TryMultiline
-        } else {
-            Message::TryEscaping
+        let hint = match (is_large, spans_lines) {
+            (true, _) => Message::TryShorter,
+            (false, true) => Message::TryMultiline,
+            (false, false) => Message::TryEscaping,
         };
         let message = Message::BadPattern.say(cx.lang(), &[("details", &details)]);
         ToolError::new(Code::InvalidParam, message).hint(hint.say(cx.lang(), &[]))
@@ -188,20 +208,29 @@ fn find(
             is_file: true,
         },
     };
+    let page_end = params
+        .offset
+        .saturating_add(most(&cx.policy().limits, params));
+    let is_content = params.output_mode == OutputMode::Content;
+    let files_len = files.found.len();
     let search = Arc::new(Search {
         source: files.source,
         files: files.found,
         engine,
         multiline: params.multiline,
-        first_only: params.output_mode == OutputMode::FilesWithMatches,
-        wanted: (params.output_mode == OutputMode::Content && params.offset == 0)
-            .then(|| wanted(cx, params)),
+        most_lines: match params.output_mode {
+            OutputMode::FilesWithMatches => 1,
+            OutputMode::Content if !params.total => page_end.saturating_add(1),
+            _ => u64::MAX,
+        },
+        wanted: (is_content && (params.offset == 0 || files_len == 1)).then(|| Wanted {
+            skip: params.offset,
+            ..wanted(cx, params)
+        }),
     });
     let goal = Goal {
         offset: params.offset,
-        wanted: params
-            .offset
-            .saturating_add(most(&cx.policy().limits, params)),
+        wanted: page_end,
         unit: match params.output_mode {
             OutputMode::Content => Unit::Matches,
             _ => Unit::Files,

@@ -47,7 +47,10 @@ impl Tool for Run {
         let place = target::directory(cx, &params.cwd)?;
         let policy = cx.policy();
         let mut sink = Sink::of_terminal(&policy);
-        let mut running = start(&place, &params).map_err(|error| cannot_start(cx, &error))?;
+        let mut running = start(&place, &params).map_err(|error| match error.kind() {
+            io::ErrorKind::PermissionDenied => target::trouble(cx, &params.cwd, &error),
+            _ => cannot_start(cx, &error),
+        })?;
         running.cancel_by(cx.cancelled());
         let taken = running
             .take_output(|bytes| sink.push(bytes))

@@ -122,9 +122,9 @@ pub(crate) fn quoted(text: &str) -> String {
     quoted.replace(['\n', '\r'], " ")
 }
 
-/// Returns a parameter as `context` repeats it: as it was given, unless it is of any length.
-pub(crate) fn repeated(text: &str) -> String {
-    match text.len() <= REPEATED_BYTES {
+/// Returns a parameter as `context` repeats it: as it was given, unless it is of any length or room is scarce.
+pub(crate) fn repeated(cx: &Context<'_>, text: &str) -> String {
+    match text.len() <= REPEATED_BYTES && cx.settings().max_result_chars().is_none() {
         true => text.to_owned(),
         false => quoted(text),
     }

@@ -18,7 +18,7 @@ use rustix::fs::{AtFlags, FileType, RawDir, statat};
 
 use crate::rules::{Rules, Signs, Verdict, join};
 use crate::sandbox::{self, Place, Root};
-use crate::threads;
+use crate::threads::{self, Died};
 
 /// How much of a directory is listed at once.
 const LISTING_BYTES: usize = 1 << 15;
@@ -176,13 +176,13 @@ pub(crate) fn walk(walk: Walk, deadline: Instant) -> Walked {
         }),
         changed: Condvar::new(),
         is_over: AtomicBool::new(false),
-        has_died: AtomicBool::new(false),
         unreadable: AtomicU64::new(0),
     });
+    let died = Died::default();
     let (sender, receiver) = mpsc::channel();
     threads::spawn(threads::count(), || {
-        let (shared, sender) = (Arc::clone(&shared), sender.clone());
-        move || drop(sender.send(shared.work()))
+        let (shared, sender, died) = (Arc::clone(&shared), sender.clone(), died.clone());
+        move || died.watch(|| drop(sender.send(shared.work())))
     });
     drop(sender);
     let mut walked = Walked {
@@ -207,10 +207,7 @@ pub(crate) fn walk(walk: Walk, deadline: Instant) -> Walked {
     while let Ok(files) = receiver.recv_timeout(last.saturating_duration_since(Instant::now())) {
         walked.files.extend(files);
     }
-    assert!(
-        !shared.has_died.load(Ordering::Relaxed),
-        "a worker of the walk died"
-    );
+    assert!(!died.has(), "a worker of the walk died");
     walked.unreadable = shared.unreadable.load(Ordering::Relaxed);
     walked
 }
@@ -235,9 +232,6 @@ struct Done<'s> {
 
 impl Drop for Done<'_> {
     fn drop(&mut self) {
-        if std::thread::panicking() {
-            self.shared.has_died.store(true, Ordering::Relaxed);
-        }
         self.shared.put(std::mem::take(&mut self.below));
     }
 }
@@ -247,7 +241,6 @@ struct Shared {
     queue: Mutex<Queue>,
     changed: Condvar,
     is_over: AtomicBool,
-    has_died: AtomicBool,
     unreadable: AtomicU64,
 }
 

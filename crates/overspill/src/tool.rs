@@ -124,7 +124,8 @@ pub fn refuse(host: &Host, tool: &str, error: ToolError, params: Value) -> Envel
 fn wrap<T: Tool>(tool: &T, host: &Host, params: Result<Value, String>) -> Envelope {
     let start = Instant::now();
     let params_chars = params.as_ref().map_or(0, |params| params.to_string().len());
-    let cx = Context::new(host, T::NAME, params_chars.min(PARAMS_BYTES));
+    let most = params_bytes(host.settings().effective(T::NAME).max_result_chars());
+    let cx = Context::new(host, T::NAME, params_chars.min(most));
     let answer = catch_unwind(AssertUnwindSafe(|| {
         let params = params::read::<T>(params.as_ref(), cx.lang())?;
         tool.run(&cx, params)
@@ -143,7 +144,7 @@ fn finish(cx: &Context<'_>, start: Instant, answer: Answer, params: Value) -> En
         let time = start.elapsed().as_millis() as u64;
         envelope.stats.insert("time_ms".to_owned(), json!(time));
     }
-    describe(&mut envelope, cx.host(), params, is_bounded);
+    describe(&mut envelope, cx, params, is_bounded);
     let envelope = match is_bounded && envelope.weight() <= CEILING_BYTES {
         true => envelope,
         false => {
@@ -155,15 +156,21 @@ fn finish(cx: &Context<'_>, start: Instant, answer: Answer, params: Value) -> En
     envelope
 }
 
+/// Returns how many bytes of parameters an envelope repeats: less under a guard, so that there is room for the rest.
+fn params_bytes(max_result_chars: Option<usize>) -> usize {
+    max_result_chars.map_or(PARAMS_BYTES, |max| (max / 8).min(PARAMS_BYTES))
+}
+
 /// Puts what every envelope tells of its call before what the tool tells.
-fn describe(envelope: &mut Envelope, host: &Host, params: Value, is_bounded: bool) {
+fn describe(envelope: &mut Envelope, cx: &Context<'_>, params: Value, is_bounded: bool) {
+    let most = params_bytes(cx.settings().max_result_chars());
     let params = match params {
-        Value::Object(params) => Value::Object(carried(&params, PARAMS_BYTES, json!({}))),
-        other if other.to_string().len() <= PARAMS_BYTES => other,
+        Value::Object(params) => Value::Object(carried(&params, most, json!({}))),
+        other if other.to_string().len() <= most => other,
         _ => json!({}),
     };
     let own = std::mem::take(&mut envelope.context);
-    let common = [("cwd", json!(host.cwd())), ("params_input", params)];
+    let common = [("cwd", json!(cx.host().cwd())), ("params_input", params)];
     envelope.context = common
         .map(|(key, value)| (key.to_owned(), value))
         .into_iter()

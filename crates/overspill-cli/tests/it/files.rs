@@ -633,3 +633,38 @@ fn answers_are_in_chinese_where_that_is_asked_for() {
     let refused = call_with(&sandbox, &["--lang", "zh"], "Read", json!({}));
     assert_eq!(error(&refused).1, "缺少必需参数 'path'。");
 }
+
+#[test]
+fn what_was_found_when_the_time_is_over_is_given() {
+    let sandbox = Sandbox::new();
+    for at in 0..30_000 {
+        if at % 300 == 0 {
+            std::fs::create_dir_all(sandbox.root().join(format!("d{}", at / 300))).unwrap();
+        }
+        std::fs::File::create(sandbox.root().join(format!("d{}/{at}.txt", at / 300))).unwrap();
+    }
+    let mut partial = 0;
+    // How far a walk comes in so little time is the machine's affair; that it tells the truth is ours.
+    for milliseconds in ["4", "8", "12", "16", "20", "24", "28", "32"] {
+        let flags = ["--search-timeout-ms", milliseconds];
+        let found = call_with(
+            &sandbox,
+            &flags,
+            "Glob",
+            json!({ "pattern": "*.txt", "limit": 1 }),
+        );
+        match found["status"].as_str().unwrap() {
+            "error" => assert_eq!(error(&found).0, "TIMEOUT"),
+            _ if found["data"].get("aborted_reason").is_some() => {
+                partial += 1;
+                let all = found["stats"]["matched_files"].as_u64().unwrap();
+                assert!(
+                    text(&found).contains("stopped by the time limit")
+                        && (1..=30_000).contains(&all)
+                );
+            }
+            _ => assert_eq!(found["stats"]["matched_files"], 30_000),
+        }
+    }
+    assert!(partial > 0, "not one walk ended in the middle");
+}

@@ -1508,3 +1508,155 @@ fn a_spill_outside_the_root_can_be_searched_and_nothing_beside_it() {
         assert_eq!(envelope["error"]["code"], "ACCESS_DENIED", "{path}");
     }
 }
+
+#[test]
+fn running_out_of_time_is_never_no_match() {
+    let sandbox = Sandbox::new();
+    // Each line takes the backtracking engine a while, and the first one matches.
+    let slow = format!("{}b\n", "a".repeat(2_000)).repeat(250);
+    put(&sandbox, "slow.txt", 1, format!("needle\n{slow}needle\n"));
+    for mode in ["content", "count"] {
+        let params = json!({ "pattern": "((?=a)a+)+$|(?=n)needle", "output_mode": mode });
+        let found = grep_with(&sandbox, &["--search-timeout-ms", "300"], &params);
+        let is_told = match found["status"].as_str().unwrap() {
+            "error" => found["error"]["code"] == "TIMEOUT",
+            "partial" => {
+                found["data"]["aborted_reason"] == "timeout" || found["data"]["num_files"] == 1
+            }
+            _ => false,
+        };
+        let text = found["text"].as_str().unwrap();
+        assert!(is_told && !text.starts_with("No matches"), "{mode}: {text}");
+    }
+}
+
+#[test]
+fn context_that_the_limits_drop_is_told() {
+    let sandbox = Sandbox::new();
+    put(&sandbox, "a.txt", 1, format!("hit\n{}", "x\n".repeat(50)));
+    let found = grep_with(
+        &sandbox,
+        &["--max-lines", "10"],
+        &json!({ "pattern": "hit", "after": 40 }),
+    );
+    assert_eq!(
+        (
+            &found["status"],
+            &found["data"]["truncated"],
+            found["data"].get("next_offset")
+        ),
+        (&json!("partial"), &json!(true), None)
+    );
+    assert_eq!(
+        remarks(&found),
+        ["[Truncated: not all lines of context are shown.]"]
+    );
+}
+
+#[test]
+fn empty_matches_of_the_fallback_go_on_behind_wide_characters() {
+    let sandbox = Sandbox::new();
+    put(&sandbox, "a.txt", 1, "é\né\né\n");
+    let found = grep(&sandbox, &json!({ "pattern": "(?=é)", "multiline": true }));
+    assert_eq!(places(&found), ["a.txt:1", "a.txt:2", "a.txt:3"]);
+}
+
+#[test]
+fn large_files_are_read_once_and_their_pages_are_the_same() {
+    let sandbox = Sandbox::new();
+    let line = |n: usize| {
+        format!(
+            "{} {}\n",
+            if n % 1000 == 500 { "hit" } else { "dull" },
+            "x".repeat(200)
+        )
+    };
+    let large: String = (0..12_000).map(line).collect();
+    for name in ["a.txt", "b.txt", "c.txt"] {
+        put(&sandbox, name, 1, &large);
+    }
+    let whole = grep(&sandbox, &json!({ "pattern": "hit", "context": 1 }));
+    assert_eq!(whole["data"]["matches"].as_array().unwrap().len(), 36);
+    let mut paged = Vec::new();
+    for offset in (0..36).step_by(5) {
+        let page = grep(
+            &sandbox,
+            &json!({ "pattern": "hit", "context": 1, "limit": 5, "offset": offset }),
+        );
+        let text = page["text"].as_str().unwrap();
+        let shown = text.split_once("\n\n").unwrap().1;
+        let near = shown.lines().filter(|line| *line != "--").count();
+        let matches = page["data"]["matches"].as_array().unwrap().clone();
+        assert_eq!(
+            near,
+            3 * matches.len(),
+            "each match has its two neighbours, and no other line is there"
+        );
+        paged.extend(matches);
+    }
+    assert_eq!(json!(paged), whole["data"]["matches"]);
+}
+
+#[test]
+fn within_one_large_file_the_search_stops_when_the_page_is_known() {
+    let sandbox = Sandbox::new();
+    put(
+        &sandbox,
+        "big.txt",
+        1,
+        "a line to be found\n".repeat(400_000),
+    );
+    let page = |params: &Value| grep(&sandbox, params);
+    let first = page(&json!({ "pattern": "found", "limit": 2, "total": false }));
+    let data = &first["data"];
+    assert_eq!(
+        (
+            &data["truncated"],
+            &data["next_offset"],
+            &data["total_is_lower_bound"]
+        ),
+        (&json!(true), &json!(2), &json!(true))
+    );
+    assert!(first["stats"]["matched_lines"].as_u64().unwrap() < 100);
+    let far = page(&json!({ "pattern": "found", "limit": 2, "offset": 300_000, "total": false }));
+    assert_eq!(places(&far), ["big.txt:300001", "big.txt:300002"]);
+    let last = page(&json!({ "pattern": "found", "limit": 9, "offset": 399_998, "total": false }));
+    assert_eq!(
+        (
+            last["data"].get("next_offset"),
+            last["data"].get("total_is_lower_bound")
+        ),
+        (None, None)
+    );
+}
+
+#[test]
+fn a_line_that_does_not_fit_is_on_the_next_page() {
+    let sandbox = Sandbox::new();
+    put(
+        &sandbox,
+        "l.txt",
+        1,
+        format!("needle short\nneedle {}\nneedle end\n", "long ".repeat(30)),
+    );
+    let first = grep_with(
+        &sandbox,
+        &["--max-chars", "50"],
+        &json!({ "pattern": "needle" }),
+    );
+    assert_eq!(
+        first["data"]["matches"],
+        json!([{ "file": "l.txt", "line": 1, "text": "needle short" }])
+    );
+    let second = grep_with(
+        &sandbox,
+        &["--max-chars", "50"],
+        &json!({ "pattern": "needle", "offset": 1 }),
+    );
+    let shown = second["data"]["matches"][0]["text"].as_str().unwrap();
+    assert!(
+        shown.starts_with("needle long") && shown.ends_with("..."),
+        "{shown}"
+    );
+    assert_eq!(second["data"]["next_offset"], 2);
+}

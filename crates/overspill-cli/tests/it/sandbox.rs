@@ -1,6 +1,7 @@
 //! Ways out of the root. Every tool that takes a path is sent along all of them, and none may bring back a byte from outside.
 
 use std::fs;
+use std::io::Write as _;
 use std::os::unix::fs::symlink;
 
 use serde_json::{Map, Value, json};
@@ -428,4 +429,57 @@ fn the_store_is_no_way_out() {
     fs::write(sandbox.outside().join("beside").join(fake), SECRET).unwrap();
     symlink("../beside", sandbox.store()).unwrap();
     check("a store that is a link");
+}
+
+#[test]
+fn a_name_from_another_mount_namespace_is_no_way_out() {
+    let sandbox = Sandbox::new();
+    let root = sandbox.root();
+    // A process that sees something else where the root is, and whose view is reachable by /proc.
+    let script = "mount -t tmpfs none \"$0\" && echo outside-the-root > \"$0/secret.txt\" && echo ready && read -r _";
+    let other = std::process::Command::new("unshare")
+        .args(["-m", "sh", "-c", script])
+        .arg(&root)
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::null())
+        .spawn();
+    let Ok(mut other) = other else {
+        let _ = writeln!(std::io::stderr(), "NOT TESTED: no `unshare`");
+        return;
+    };
+    let mut ready = String::new();
+    let mut stdout = std::io::BufReader::new(other.stdout.take().unwrap());
+    std::io::BufRead::read_line(&mut stdout, &mut ready).unwrap();
+    if ready == "ready\n" {
+        let through = format!("/proc/{}/root{}/secret.txt", other.id(), root.display());
+        std::os::unix::fs::symlink(&through, root.join("link")).unwrap();
+        for path in [through.as_str(), "link"] {
+            let params = serde_json::json!({ "path": path }).to_string();
+            let output = sandbox.run(&["call", "Read", &params]);
+            assert_eq!(output.code, 1, "{}", output.text());
+            assert!(!output.text().contains("outside-the-root"));
+        }
+    } else {
+        let _ = writeln!(
+            std::io::stderr(),
+            "NOT TESTED: no mount namespace may be made"
+        );
+    }
+    drop(other.stdin.take());
+    other.wait().unwrap();
+}
+
+#[test]
+fn a_path_of_any_length_is_refused_at_once() {
+    let sandbox = Sandbox::new();
+    let long = "a/".repeat(300_000);
+    for (path, code) in [
+        (long.clone(), "NOT_FOUND"),
+        (format!("../{long}"), "ACCESS_DENIED"),
+    ] {
+        let params = serde_json::json!({ "path": path }).to_string();
+        let output = sandbox.pipe(&["call", "Read", "-"], params);
+        assert_eq!(valid_envelope(&output)["error"]["code"], code);
+    }
 }

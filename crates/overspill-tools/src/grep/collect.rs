@@ -8,7 +8,7 @@ use grep_searcher::{Searcher, Sink, SinkContext, SinkMatch};
 use overspill::{Cut, Lang, Limits, Strategy, cut, decode};
 
 use super::input::{Input, Searched, Stop};
-use super::scan::{Hit, Search, searcher};
+use super::scan::{COUNTING, Hit, Search, searcher};
 use crate::threads;
 
 /// How long collecting may take where the search itself has used up the time.
@@ -156,6 +156,8 @@ pub(super) fn searcher_of_lines(search: &Search, wanted: Wanted) -> Searcher {
 pub(super) enum After {
     /// The search of the file ends.
     Stop,
+    /// It ends with the next one, which shows that there are more.
+    OneMore,
     /// They are counted.
     Count,
 }
@@ -169,6 +171,10 @@ pub(super) struct Lines<'s> {
     after: After,
     /// How many lines match, the unwanted ones included.
     pub(super) seen: u64,
+    /// When there was first no room for more.
+    full_at: Option<Instant>,
+    /// Whether counting ended before the file did.
+    pub(super) is_cut_short: bool,
     /// Neighbours that may turn out to stand before a wanted match.
     near: Vec<Line>,
     pub(super) lines: Vec<Line>,
@@ -182,6 +188,8 @@ impl<'s> Lines<'s> {
             file,
             after,
             seen: 0,
+            full_at: None,
+            is_cut_short: false,
             near: Vec::new(),
             lines: Vec::new(),
         }
@@ -202,6 +210,17 @@ impl<'s> Lines<'s> {
             }
             self.push(line.clone());
         }
+    }
+
+    /// Tells whether the page has been full for as long as the total is worth.
+    fn has_counted_enough(&mut self) -> bool {
+        // The clock is not looked at for each of a million lines.
+        if !self.seen.is_multiple_of(1024) {
+            return self.is_cut_short;
+        }
+        let full_at = *self.full_at.get_or_insert_with(Instant::now);
+        self.is_cut_short = full_at.elapsed() > COUNTING;
+        self.is_cut_short
     }
 
     fn is_full(&self) -> bool {
@@ -242,7 +261,8 @@ impl<'s> Lines<'s> {
         }
         if self.is_full() {
             self.near.clear();
-            return self.after == After::Count;
+            self.is_cut_short = self.after == After::OneMore || self.has_counted_enough();
+            return self.after == After::Count && !self.is_cut_short;
         }
         let first = number.saturating_sub(self.wanted.before as u64);
         for line in std::mem::take(&mut self.near) {
@@ -268,7 +288,7 @@ impl Sink for &mut Lines<'_> {
             }
         }
         // Without neighbours after it the last match is the last line.
-        Ok(!self.is_full() || self.wanted.after > 0 || self.after == After::Count)
+        Ok(!self.is_full() || self.wanted.after > 0 || self.after != After::Stop)
     }
 
     fn context(&mut self, _: &Searcher, near: &SinkContext<'_>) -> io::Result<bool> {
@@ -282,7 +302,7 @@ impl Sink for &mut Lines<'_> {
             let line = self.line(number, near.bytes(), false);
             self.near.push(line);
         } else {
-            return Ok(self.after == After::Count);
+            return Ok(self.after != After::Stop);
         }
         Ok(true)
     }

@@ -5,7 +5,6 @@ use std::fmt;
 use std::fs::File;
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant};
 
 use grep_matcher::{LineTerminator, Match, Matcher, NoCaptures};
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
@@ -16,12 +15,17 @@ use super::input::{Input, Searched, Stop};
 /// The most memory a compiled pattern may take.
 const PATTERN_BYTES: usize = 32 << 20;
 
-/// How many steps back the backtracking engine may take on one line: at first, and if those were quick.
-const FEW_STEPS: usize = 500;
-const MANY_STEPS: usize = 1_000_000;
+/// The longest pattern that is read; a longer one takes seconds to compile.
+const MOST_PATTERN_BYTES: usize = 1 << 16;
 
-/// How long the first steps may take for the others to be tried.
-const HASTE: Duration = Duration::from_millis(2);
+/// How many steps back the backtracking engine may take in a window of a line, and in a whole text.
+const WINDOW_STEPS: usize = 50_000;
+const TEXT_STEPS: usize = 200_000;
+
+/// How much of a long line is searched at once, and what is seen before and after that. A step may scan all there is, so
+/// that a line of any length at once would take time with its square.
+const WINDOW_BYTES: usize = 4096;
+const MARGIN_BYTES: usize = 512;
 
 /// How a pattern is read.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
@@ -44,6 +48,9 @@ pub(crate) enum Engine {
 impl Engine {
     /// Compiles a pattern. The error says in one line what is wrong with it.
     pub(crate) fn new(pattern: &str, reading: Reading) -> Result<Engine, String> {
+        if pattern.len() > MOST_PATTERN_BYTES {
+            return Err(format!("longer than {MOST_PATTERN_BYTES} bytes"));
+        }
         match linear(pattern, reading) {
             Ok(matcher) => Ok(Engine::Linear(matcher)),
             Err(why) if is_beyond(pattern, &why) => {
@@ -142,26 +149,27 @@ fn first_cause(error: &str) -> String {
 /// A backtracking engine that gives up on a line rather than hang on it.
 #[derive(Debug)]
 pub(crate) struct Backtracker {
-    /// With few steps, to learn what a step costs on the line at hand: it may be a scan of all of it.
-    hasty: fancy_regex::Regex,
-    patient: fancy_regex::Regex,
+    regex: fancy_regex::Regex,
+    multiline: bool,
     given_up: AtomicU64,
 }
 
 impl Backtracker {
     fn new(pattern: &str, reading: Reading) -> Result<Backtracker, String> {
-        let build = |steps: usize| {
-            fancy_regex::RegexBuilder::new(pattern)
-                .case_insensitive(!reading.case_sensitive)
-                .multi_line(true)
-                .backtrack_limit(steps)
-                .delegate_size_limit(PATTERN_BYTES)
-                .build()
-                .map_err(|error| first_cause(&error.to_string()))
+        let steps = match reading.multiline {
+            true => TEXT_STEPS,
+            false => WINDOW_STEPS,
         };
+        let regex = fancy_regex::RegexBuilder::new(pattern)
+            .case_insensitive(!reading.case_sensitive)
+            .multi_line(true)
+            .backtrack_limit(steps)
+            .delegate_size_limit(PATTERN_BYTES)
+            .build()
+            .map_err(|error| first_cause(&error.to_string()))?;
         Ok(Backtracker {
-            hasty: build(FEW_STEPS)?,
-            patient: build(MANY_STEPS)?,
+            regex,
+            multiline: reading.multiline,
             given_up: AtomicU64::new(0),
         })
     }
@@ -169,47 +177,64 @@ impl Backtracker {
     /// Finds the first match from a position on; none where the steps run out, which is counted.
     fn find(&self, text: &[u8], at: usize) -> Option<Match> {
         let text = as_text(text);
+        if self.multiline {
+            return self
+                .find_in(&text, at)
+                .unwrap_or_else(|GivenUp| self.give_up());
+        }
         // A line is searched without its end, where `$` stands.
         let line = text.strip_suffix('\n').unwrap_or(&text);
         let line = line.strip_suffix('\r').unwrap_or(line);
-        // After an empty match the search goes on a byte further, which may be inside a character.
-        let at = (at..=line.len()).find(|at| line.is_char_boundary(*at))?;
-        self.find_in(line, at).unwrap_or_else(|GivenUp| {
-            self.given_up.fetch_add(1, Ordering::Relaxed);
-            None
-        })
+        let mut has_given_up = false;
+        for start in (at..=line.len()).step_by(WINDOW_BYTES) {
+            match self.find_in_window(line, start) {
+                Ok(None) => {}
+                Ok(found) => return found,
+                Err(GivenUp) => has_given_up = true,
+            }
+        }
+        if has_given_up { self.give_up() } else { None }
     }
 
-    /// Finds the first match from a position on; an error if that takes too many steps, or too long ones.
+    fn give_up(&self) -> Option<Match> {
+        self.given_up.fetch_add(1, Ordering::Relaxed);
+        None
+    }
+
+    /// Finds a match that starts in the window from `start` on.
+    fn find_in_window(&self, line: &str, start: usize) -> Result<Option<Match>, GivenUp> {
+        let from = line.floor_char_boundary(start.saturating_sub(MARGIN_BYTES));
+        let to = line.ceil_char_boundary((start + WINDOW_BYTES + MARGIN_BYTES).min(line.len()));
+        let found = self.find_in(&line[from..to], start - from)?;
+        let found = found.map(|found| Match::new(from + found.start(), from + found.end()));
+        // What reaches the end of the window may take that for the end of the line.
+        let is_true = |found: &Match| found.end() < to || to == line.len();
+        Ok(found.filter(is_true))
+    }
+
+    /// Finds the first match from a position on; an error if that takes too many steps.
     fn find_in(&self, text: &str, at: usize) -> Result<Option<Match>, GivenUp> {
-        let as_match = |found: Option<fancy_regex::Match<'_>>| {
-            found.map(|found| Match::new(found.start(), found.end()))
+        // After an empty match the search goes on a byte further, which may be inside a character.
+        let Some(at) = (at..=text.len()).find(|at| text.is_char_boundary(*at)) else {
+            return Ok(None);
         };
-        let start = Instant::now();
-        if let Ok(found) = self.hasty.find_from_pos(text, at) {
-            return Ok(as_match(found));
-        }
-        if start.elapsed() > HASTE {
-            return Err(GivenUp);
-        }
-        let found = self.patient.find_from_pos(text, at);
-        found.map(as_match).map_err(|_| GivenUp)
+        let found = self.regex.find_from_pos(text, at).map_err(|_| GivenUp)?;
+        Ok(found.map(|found| Match::new(found.start(), found.end())))
     }
 }
 
-/// Returns bytes as text in which a byte is still a byte, so that offsets stay true.
+/// Returns bytes as text in which a byte is still a byte, so that offsets stay true. An invalid one becomes a character
+/// that no pattern means.
 fn as_text(bytes: &[u8]) -> Cow<'_, str> {
-    let ascii = |&byte: &u8| {
-        if byte.is_ascii() {
-            char::from(byte)
-        } else {
-            '?'
-        }
-    };
-    match std::str::from_utf8(bytes) {
-        Ok(text) => Cow::Borrowed(text),
-        Err(_) => Cow::Owned(bytes.iter().map(ascii).collect()),
+    if let Ok(text) = std::str::from_utf8(bytes) {
+        return Cow::Borrowed(text);
     }
+    let mut text = String::with_capacity(bytes.len());
+    for chunk in bytes.utf8_chunks() {
+        text.push_str(chunk.valid());
+        text.extend(chunk.invalid().iter().map(|_| '\u{1A}'));
+    }
+    Cow::Owned(text)
 }
 
 /// The steps ran out.
@@ -304,14 +329,28 @@ mod tests {
     #[test]
     fn steps_are_limited() {
         let long = "a".repeat(30_000) + "b";
-        for pattern in ["((?=a)a+)+$", "(?=a)(a+)+$", "(a|aa)+\\1$"] {
+        let cases = [("((?=a)a+)+$", 1), ("(?=a)(a+)+$", 0), ("(a|aa)+\\1$", 1)];
+        for (pattern, given_up) in cases {
             let engine = Engine::new(pattern, Reading::default()).unwrap();
-            let Engine::Backtracking(backtracker) = &engine else {
-                panic!("{pattern}")
-            };
-            assert_eq!(backtracker.find(long.as_bytes(), 0), None, "{pattern}");
-            assert_eq!(engine.given_up(), 1, "{pattern}");
+            assert_eq!(engine.match_start(long.as_bytes()), 0, "{pattern}");
+            assert_eq!(engine.given_up(), given_up, "{pattern}");
         }
+        // Neither the edge of a window nor a byte that is no text is what it is not.
+        let engine = |pattern| Engine::new(pattern, Reading::default()).unwrap();
+        assert_eq!(
+            engine("(?=x)x$").match_start(format!("{}y", "x".repeat(20_000)).as_bytes()),
+            0
+        );
+        let Engine::Backtracking(bytes) = engine("(?!y)[?é](?=!)") else {
+            panic!()
+        };
+        assert_eq!(
+            bytes
+                .find(b"caf\xe9! \xc3\xa9!", 0)
+                .map(|found| found.start()),
+            Some(6)
+        );
+        assert_eq!(bytes.find(b"caf\xe9!", 0), None);
         // A long line alone is no reason to give up.
         let engine = Engine::new("(?<!x)needle", Reading::default()).unwrap();
         let line = "x".repeat(300_000) + " needle";

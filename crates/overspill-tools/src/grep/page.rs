@@ -97,7 +97,7 @@ impl Page {
             .stat("matched_files", self.hits.len())
             .stat("searched_files", self.scanned.searched)
             .context("path_resolved", self.path_resolved.as_str())
-            .context("pattern", target::repeated(&params.pattern))
+            .context("pattern", target::repeated(cx, &params.pattern))
             .context("sorted_by", "mtime_desc");
         let answer = match params.output_mode {
             // One match decides about a file, and the others are not counted.
@@ -136,13 +136,23 @@ impl Page {
             (text, kept) = fit(&lines, limits);
         }
         lines.truncate(kept);
+        if let Some(at) = part_of_line(&lines, &text) {
+            is_cut = true;
+            match lines.len() {
+                // The next page starts with it.
+                2.. => {
+                    lines.pop();
+                    text.truncate(at.saturating_sub(1));
+                }
+                _ => {
+                    text = dotted(&text);
+                    lines[0].settle(&text);
+                }
+            }
+        }
         if lines.last().is_some_and(Shown::is_gap) {
             lines.pop();
             text.truncate(text.len().saturating_sub(GAP.len() + 1));
-        }
-        if let (Some(last), Some(shown)) = (lines.last_mut(), text.rsplit('\n').next()) {
-            is_cut |= shown != last.text;
-            last.settle(shown);
         }
         Body {
             is_cut,
@@ -230,6 +240,20 @@ fn fit(lines: &[Shown], limits: &Limits) -> (String, usize) {
             (preview.text(Lang::En).into_owned(), kept.min(lines.len()))
         }
     }
+}
+
+/// Returns where the last line starts, if not all of it is there.
+fn part_of_line(lines: &[Shown], text: &str) -> Option<usize> {
+    let at = text.rfind('\n').map_or(0, |newline| newline + 1);
+    let last = lines.last()?;
+    (text[at..] != last.text).then_some(at)
+}
+
+/// Returns a text of the same length that ends in dots.
+fn dotted(text: &str) -> String {
+    let chars = text.chars().count();
+    let kept: String = text.chars().take(chars.saturating_sub(3)).collect();
+    kept + &"..."[..chars.min(3)]
 }
 
 /// A line as it is shown.

@@ -16,11 +16,11 @@ use super::collect::{After, Line, Lines, Wanted, searcher_of_lines};
 use super::engine::Engine;
 use super::input::{HELD_BYTES, Input, Searched, Stop};
 use crate::sandbox::{self, Root, reopen};
-use crate::threads;
+use crate::threads::{self, Died};
 use crate::walk::Found;
 
 /// How long the total is counted once the page is known.
-const COUNTING: Duration = Duration::from_millis(500);
+pub(super) const COUNTING: Duration = Duration::from_millis(500);
 
 /// How long what workers have found is waited for once the time is over.
 const AFTERWARDS: Duration = Duration::from_millis(30);
@@ -41,11 +41,21 @@ pub(super) struct Search {
     pub(super) files: Vec<Found>,
     pub(super) engine: Engine,
     pub(super) multiline: bool,
-    /// Whether one match decides about a file.
-    pub(super) first_only: bool,
+    /// After how many matching lines of a file no more are counted: one decides about it, or they are all the page wants.
+    pub(super) most_lines: u64,
     /// What the page wants, where it starts with the first match: then the lines of a large file are collected while they
     /// are counted, and it is not read twice.
     pub(super) wanted: Option<Wanted>,
+}
+
+impl Search {
+    /// Returns what becomes of the matches of a file after those that the page wants.
+    fn after(&self) -> After {
+        match self.most_lines {
+            u64::MAX => After::Count,
+            _ => After::OneMore,
+        }
+    }
 }
 
 /// Where the files are opened.
@@ -118,6 +128,7 @@ pub(super) struct Scanned {
 
 /// Scans until the page is known, then on for the total if that is wanted.
 pub(super) fn scan(search: &Arc<Search>, goal: Goal, stop: &Stop) -> Scanned {
+    let died = Died::default();
     let (next, merged) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicU64::new(0)));
     let (sender, receiver) = mpsc::channel();
     threads::spawn(threads::count().min(search.files.len()).max(1), || {
@@ -127,8 +138,8 @@ pub(super) fn scan(search: &Arc<Search>, goal: Goal, stop: &Stop) -> Scanned {
             next: Arc::clone(&next),
             merged: Arc::clone(&merged),
         };
-        let sender = sender.clone();
-        move || worker.work(&sender)
+        let (sender, died) = (sender.clone(), died.clone());
+        move || died.watch(|| worker.work(&sender))
     });
     drop(sender);
     let mut merge = Merge::default();
@@ -150,10 +161,7 @@ pub(super) fn scan(search: &Arc<Search>, goal: Goal, stop: &Stop) -> Scanned {
             deadline = deadline.min(Instant::now() + COUNTING);
         }
     };
-    assert!(
-        !is_through || merge.end == search.files.len() || stop.is_over(),
-        "a worker of the search died"
-    );
+    assert!(!died.has(), "a worker of the search died");
     stop.is_over.store(true, Ordering::Relaxed);
     if !is_known && !is_through {
         // The workers notice that the time is over just after this thread does.
@@ -229,9 +237,9 @@ impl Merge {
     }
 }
 
-/// The time was over in the middle of a file.
+/// The time was over in the middle of a file, or all that is wanted of it was found.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-struct TimedOut;
+struct CutShort;
 
 struct Worker {
     search: Arc<Search>,
@@ -284,27 +292,33 @@ impl Worker {
         start.ok().map(|start| start..after(start))
     }
 
-    /// Counts the lines of a file that match. Fails if the time is over before its end.
-    fn count(&self, at: usize, input: &mut Input, scanned: &mut Scanned) -> Result<(), TimedOut> {
+    /// Counts the lines of a file that match. Fails if that ends before the file does.
+    fn count(&self, at: usize, input: &mut Input, scanned: &mut Scanned) -> Result<(), CutShort> {
         let file = &self.search.files[at];
         if file.is_ignored() {
             return Ok(());
         }
         let mut counter = Counter {
             lines: 0,
-            first_only: self.search.first_only,
+            most: self.search.most_lines,
         };
         let mut collected = None;
+        let mut is_cut_short;
         let searched = match self.search.wanted {
             Some(wanted) if file.bytes > HELD_BYTES as u64 && !self.is_page_known() => {
                 let searcher = searcher_of_lines(&self.search, wanted);
-                let mut lines = Lines::new(&self.search, wanted, at, After::Count);
+                let mut lines = Lines::new(&self.search, wanted, at, self.search.after());
                 let searched = self.search_file(file, &mut input.with(searcher), &mut lines);
                 counter.lines = lines.seen;
+                is_cut_short = lines.is_cut_short;
                 collected = Some(lines.lines);
                 searched
             }
-            _ => self.search_file(file, input, &mut counter),
+            _ => {
+                let searched = self.search_file(file, input, &mut counter);
+                is_cut_short = self.search.most_lines > 1 && counter.lines >= counter.most;
+                searched
+            }
         };
         if counter.lines > 0 {
             scanned.hits.push(Hit {
@@ -318,10 +332,10 @@ impl Worker {
             Ok(Searched::Binary) => scanned.binary += 1,
             // It went away, or became something else, after it was listed.
             Err(error) if sandbox::is_gone(&error) => {}
-            Err(error) if error.kind() == io::ErrorKind::TimedOut => return Err(TimedOut),
+            Err(error) if error.kind() == io::ErrorKind::TimedOut => is_cut_short = true,
             Err(_) => scanned.unreadable += 1,
         }
-        Ok(())
+        if is_cut_short { Err(CutShort) } else { Ok(()) }
     }
 
     fn search_file<'s, S>(
@@ -355,7 +369,7 @@ pub(super) fn searcher(search: &Search) -> SearcherBuilder {
 
 struct Counter {
     lines: u64,
-    first_only: bool,
+    most: u64,
 }
 
 impl Sink for &mut Counter {
@@ -363,6 +377,6 @@ impl Sink for &mut Counter {
 
     fn matched(&mut self, _: &Searcher, found: &SinkMatch<'_>) -> io::Result<bool> {
         self.lines += found.lines().count() as u64;
-        Ok(!self.first_only)
+        Ok(self.lines < self.most)
     }
 }

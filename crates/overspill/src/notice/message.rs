@@ -395,6 +395,9 @@ messages! {
     GlobElsewhere:
         "'{pattern}' matches nothing below path.",
         "'{pattern}' 不匹配 path 之下的任何内容。";
+    TryShorter:
+        "Use a shorter pattern, or smaller counts in it.",
+        "请使用更短的模式，或减小其中的重复次数。";
 }
 
 impl Message {
