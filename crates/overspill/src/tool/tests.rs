@@ -250,6 +250,99 @@ fn the_schema_says_what_a_model_needs() {
     );
 }
 
+/// Says things that make no envelope.
+struct Liar;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+struct LiarParams {
+    how: String,
+    /// A name or several
+    names: Option<Names>,
+    /// How much
+    share: Option<f64>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(untagged)]
+#[expect(dead_code, reason = "only its schema is looked at")]
+enum Names {
+    One(String),
+    Many(Vec<String>),
+}
+
+impl Tool for Liar {
+    const NAME: &'static str = "Liar";
+    const DESCRIPTION: &'static str = "Test.";
+    type Params = LiarParams;
+
+    fn run(&self, _: &Context<'_>, params: LiarParams) -> Result<Answer, ToolError> {
+        let answer = Answer::new(Map::new(), "said");
+        Ok(match params.how.as_str() {
+            "nothing" => Answer::new(Map::new(), ""),
+            "failed and partial" => answer.failed(Code::Conflict, "no".to_owned()).partial(),
+            "failed with data" => answer.failed(Code::Conflict, "no".to_owned()).data("x", 1),
+            "no time" => answer.stat("time_ms", "soon"),
+            "skip" => answer
+                .data("x", "y\n".repeat(5000))
+                .context("truncation_skip", true),
+            "endless" => answer.data("x", "y".repeat(10 << 20)).paged(),
+            _ => answer,
+        })
+    }
+}
+
+#[test]
+fn whatever_a_tool_says_the_envelope_is_valid_and_bounded() {
+    let (_root, host) = host("");
+    let lies = [
+        "nothing",
+        "failed and partial",
+        "failed with data",
+        "no time",
+        "skip",
+        "endless",
+        "",
+    ];
+    for how in lies {
+        let envelope = call(&Liar, &host, json!({ "how": how }));
+        let json = envelope.to_json();
+        assert_eq!(Envelope::parse(json.as_bytes()), Some(envelope), "{how}");
+        assert!(json.len() < 60_000, "{how}: {}", json.len());
+    }
+}
+
+#[test]
+fn a_schema_of_several_shapes_is_left_to_the_type() {
+    let (_root, host) = host("");
+    let good = [json!("a"), json!(["a", "b"])];
+    for names in good {
+        let envelope = call(
+            &Liar,
+            &host,
+            json!({ "how": "", "names": names, "share": 0.5 }),
+        );
+        assert_eq!(envelope.status, Status::Success, "{envelope:?}");
+    }
+    let envelope = call(&Liar, &host, json!({ "how": "", "names": 1 }));
+    assert_eq!(envelope.error.unwrap().code, Code::InvalidParam);
+    let envelope = call(&Liar, &host, json!({ "how": "", "share": "half" }));
+    assert_eq!(
+        envelope.error.unwrap().message,
+        "share must be a number if provided."
+    );
+}
+
+#[test]
+fn what_comes_to_no_tool_is_an_answer_too() {
+    let (_root, host) = host("");
+    let error = ToolError::new(Code::NotFound, "No tool 'X'.");
+    let envelope = refuse(&host, "X", error, json!({ "a": 1 }));
+    assert_eq!(
+        (&envelope.status, &envelope.context["params_input"]),
+        (&Status::Error, &json!({ "a": 1 }))
+    );
+}
+
 /// Takes down what is logged.
 struct Recorder(Arc<Mutex<Vec<String>>>);
 
