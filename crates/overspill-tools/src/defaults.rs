@@ -4,19 +4,19 @@ pub(crate) fn here() -> String {
     ".".to_owned()
 }
 
-pub(crate) fn hundred() -> u64 {
+pub(crate) fn page_limit() -> u64 {
     100
 }
 
-pub(crate) fn five_hundred() -> u64 {
+pub(crate) fn listing_limit() -> u64 {
     500
 }
 
-pub(crate) fn one() -> u64 {
+pub(crate) fn first_line() -> u64 {
     1
 }
 
-pub(crate) fn two_minutes() -> u64 {
+pub(crate) fn run_timeout_ms() -> u64 {
     120_000
 }
 

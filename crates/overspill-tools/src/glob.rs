@@ -30,7 +30,7 @@ pub struct GlobParams {
     #[serde(default = "defaults::here")]
     pub path: String,
     /// At most how many files
-    #[serde(default = "defaults::hundred")]
+    #[serde(default = "defaults::page_limit")]
     #[schemars(range(min = 1))]
     pub limit: u64,
 }

@@ -6,7 +6,7 @@
 
 mod collect;
 pub(crate) mod engine;
-mod input;
+pub(crate) mod input;
 mod page;
 mod scan;
 
@@ -63,7 +63,7 @@ pub struct GrepParams {
     #[schemars(range(max = 1000))]
     pub after: Option<usize>,
     /// At most how many matches, or files
-    #[serde(default = "defaults::hundred")]
+    #[serde(default = "defaults::page_limit")]
     #[schemars(range(min = 1))]
     pub limit: u64,
     /// How many matches, or files, to skip

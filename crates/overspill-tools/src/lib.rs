@@ -2,6 +2,8 @@
 //!
 //! [`TOOLS`] is the one list; each is an [`overspill::Tool`], called through [`overspill::call`]. All walking and searching
 //! dependencies live here. The library below decides what a model sees; this crate only finds it.
+//!
+//! [`page`], [`search`] and [`process`] are parts that the command line shares: `show` pages and searches with them, `run` runs.
 
 mod buffer;
 mod defaults;

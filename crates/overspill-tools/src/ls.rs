@@ -26,7 +26,7 @@ pub struct LsParams {
     #[serde(default = "defaults::here")]
     pub path: String,
     /// At most how many entries
-    #[serde(default = "defaults::five_hundred")]
+    #[serde(default = "defaults::listing_limit")]
     #[schemars(range(min = 1))]
     pub limit: u64,
     /// List hidden entries too

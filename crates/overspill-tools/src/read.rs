@@ -18,6 +18,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use crate::defaults;
+use crate::grep::input::is_utf16;
 use crate::page::{self, Passed, Patience};
 use crate::sandbox::Kind;
 use crate::target::{self, Target, quoted};
@@ -43,7 +44,7 @@ pub struct ReadParams {
     /// File relative to the project root, or the id of a saved output
     pub path: String,
     /// First line, from 1
-    #[serde(default = "defaults::one")]
+    #[serde(default = "defaults::first_line")]
     #[schemars(range(min = 1))]
     pub offset: u64,
     /// At most how many lines; 2000 if not given
@@ -123,8 +124,7 @@ impl Source {
     fn text(mut self) -> io::Result<Option<Box<dyn io::Read>>> {
         let mut start = Vec::new();
         (&mut self.file).take(PROBE_BYTES).read_to_end(&mut start)?;
-        let is_utf16 = start.starts_with(b"\xFF\xFE") || start.starts_with(b"\xFE\xFF");
-        if !is_utf16 && is_binary(&start) {
+        if !is_utf16(&start) && is_binary(&start) {
             return Ok(None);
         }
         // The mark of UTF-8 is no part of the text either.

@@ -32,7 +32,7 @@ pub struct RunParams {
     #[serde(default = "defaults::here")]
     pub cwd: String,
     /// Time limit in milliseconds
-    #[serde(default = "defaults::two_minutes")]
+    #[serde(default = "defaults::run_timeout_ms")]
     #[schemars(range(min = 1))]
     pub timeout_ms: u64,
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::support::{Sandbox, make_fifo, seq, set_age, valid_envelope};
+use crate::support::{PROGRAM, Sandbox, make_fifo, seq, set_age, valid_envelope};
 
 /// Calls a tool; the envelope is checked, its times are masked.
 fn call(sandbox: &Sandbox, tool: &str, params: Value) -> Value {
@@ -667,4 +667,25 @@ fn what_was_found_when_the_time_is_over_is_given() {
         }
     }
     assert!(partial > 0, "not one walk ended in the middle");
+}
+
+#[test]
+fn the_memory_of_read_does_not_grow_with_the_file() {
+    let sandbox = Sandbox::new();
+    sandbox.write("big.txt", "0123456789012345678\n".repeat(8_000_000));
+    let params = r#"{"path": "big.txt", "offset": 7000001, "limit": 50}"#;
+    let mut limited = std::process::Command::new("sh");
+    let script = format!("ulimit -v 65536; exec {PROGRAM} call Read '{params}'");
+    limited
+        .args(["-c", &script])
+        .current_dir(sandbox.root())
+        .env_clear();
+    let page = valid_envelope(&sandbox.finish(limited, b""));
+    let data = &page["data"];
+    assert_eq!(
+        (&data["start_line"], &data["end_line"]),
+        (&json!(7_000_001), &json!(7_000_050))
+    );
+    let lines = data["content"].as_str().unwrap().lines().count();
+    assert_eq!(lines, 50);
 }

@@ -89,8 +89,7 @@ impl Input {
         let len = self.hold(&mut file, bytes)?;
         let start = &self.held[..len];
         let is_whole = len < self.held.len();
-        let is_utf16 = start.starts_with(b"\xFF\xFE") || start.starts_with(b"\xFE\xFF");
-        if is_utf16 {
+        if is_utf16(start) {
             let decoded = DecodeReaderBytesBuilder::new()
                 .strip_bom(true)
                 .build(start.chain(file));
@@ -137,6 +136,11 @@ impl Input {
         }
         Ok(len)
     }
+}
+
+/// Tells by its byte order mark whether a text is UTF-16.
+pub(crate) fn is_utf16(start: &[u8]) -> bool {
+    start.starts_with(b"\xFF\xFE") || start.starts_with(b"\xFE\xFF")
 }
 
 /// Reads until the time is over.
