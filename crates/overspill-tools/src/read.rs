@@ -223,14 +223,25 @@ fn take(
                 .get(kept - 1)
                 .map_or(0, |chars| (*chars).min(max));
             let shown = content.rsplit('\n').next().unwrap_or("");
-            Taken {
-                is_line_cut: shown.trim_end_matches('\r').chars().count() < last,
+            let is_line_cut = shown.trim_end_matches('\r').chars().count() < last;
+            let mut taken = Taken {
+                is_line_cut,
                 reached: (lines < asked).then_some(preview.removed().unit),
                 shortened: sizes.over(kept, max),
                 content,
                 lines,
                 passed,
+            };
+            if is_line_cut && kept > 1 {
+                // It has more room on the next page, which starts with it.
+                let end = taken.content.rfind('\n').unwrap_or(0);
+                taken.content.truncate(end);
+                taken.lines -= 1;
+                taken.is_line_cut = false;
+                taken.reached = Some(preview.removed().unit);
+                taken.shortened = sizes.over(kept - 1, max);
             }
+            taken
         }
     })
 }

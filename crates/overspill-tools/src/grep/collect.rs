@@ -212,6 +212,11 @@ impl<'s> Lines<'s> {
         }
     }
 
+    /// Tells whether there is no room for another line.
+    pub(super) fn is_out_of_room(&self) -> bool {
+        self.wanted.bytes == 0
+    }
+
     /// Tells whether the page has been full for as long as the total is worth.
     fn has_counted_enough(&mut self) -> bool {
         // The clock is not looked at for each of a million lines.
@@ -313,7 +318,17 @@ impl Sink for &mut Lines<'_> {
 fn shortened(line: &[u8], at: usize, max: usize) -> (String, bool) {
     // No char takes more than four bytes, so this is more than can be kept.
     let most = max.saturating_mul(4).saturating_add(4);
-    let is_near = at < max.saturating_sub(BEFORE_CHARS) || at < max / 2;
+    if line.len() <= most {
+        let text = decode(line);
+        if text.chars().nth(max).is_none() {
+            return (text.into_owned(), false);
+        }
+    }
+    let before = match at <= most {
+        true => decode(&line[..at]).chars().count(),
+        false => usize::MAX,
+    };
+    let is_near = before < max.saturating_sub(BEFORE_CHARS) || before < max / 2;
     let from = if is_near {
         0
     } else {

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::fs::File;
 use std::io;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use grep_matcher::{LineTerminator, Match, Matcher, NoCaptures};
@@ -18,14 +19,13 @@ const PATTERN_BYTES: usize = 32 << 20;
 /// The longest pattern that is read; a longer one takes seconds to compile.
 const MOST_PATTERN_BYTES: usize = 1 << 16;
 
-/// How many steps back the backtracking engine may take in a window of a line, and in a whole text.
-const WINDOW_STEPS: usize = 50_000;
-const TEXT_STEPS: usize = 200_000;
-
-/// How much of a long line is searched at once, and what is seen before and after that. A step may scan all there is, so
-/// that a line of any length at once would take time with its square.
-const WINDOW_BYTES: usize = 4096;
-const MARGIN_BYTES: usize = 512;
+/// How many steps back the backtracking engine may take on a line of at most so many bytes: more than enough to try each
+/// position, and on a long line few enough, since a step may scan all of it.
+const STEPS: [(usize, usize); 3] = [
+    (12 << 10, 50_000),
+    (48 << 10, 200_000),
+    (usize::MAX, 1_000_000),
+];
 
 /// How a pattern is read.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
@@ -42,7 +42,7 @@ pub(crate) enum Engine {
     /// Time linear in the text.
     Linear(RegexMatcher),
     /// Look-around and back-references, with a limit on its steps.
-    Backtracking(Backtracker),
+    Backtracking(Box<Backtracker>),
 }
 
 impl Engine {
@@ -53,9 +53,8 @@ impl Engine {
         }
         match linear(pattern, reading) {
             Ok(matcher) => Ok(Engine::Linear(matcher)),
-            Err(why) if is_beyond(pattern, &why) => {
-                Backtracker::new(pattern, reading).map(Engine::Backtracking)
-            }
+            Err(why) if is_beyond(pattern, &why) => Backtracker::new(pattern, reading)
+                .map(|engine| Engine::Backtracking(Box::new(engine))),
             Err(why) => Err(why),
         }
     }
@@ -146,80 +145,69 @@ fn first_cause(error: &str) -> String {
     cause[..cause.floor_char_boundary(200)].to_owned()
 }
 
-/// A backtracking engine that gives up on a line rather than hang on it.
+/// A backtracking engine that gives up on a line rather than hang on it. How soon depends on the line and not on a clock, so
+/// that the same text gives the same answer.
 #[derive(Debug)]
 pub(crate) struct Backtracker {
-    regex: fancy_regex::Regex,
-    multiline: bool,
+    pattern: String,
+    reading: Reading,
+    /// One for each number of steps, compiled when it is first needed.
+    regexes: [OnceLock<fancy_regex::Regex>; STEPS.len()],
     given_up: AtomicU64,
 }
 
 impl Backtracker {
     fn new(pattern: &str, reading: Reading) -> Result<Backtracker, String> {
-        let steps = match reading.multiline {
-            true => TEXT_STEPS,
-            false => WINDOW_STEPS,
+        let backtracker = Backtracker {
+            pattern: pattern.to_owned(),
+            reading,
+            regexes: Default::default(),
+            given_up: AtomicU64::new(0),
         };
-        let regex = fancy_regex::RegexBuilder::new(pattern)
-            .case_insensitive(!reading.case_sensitive)
+        let first = backtracker.compile(STEPS[0].1)?;
+        drop(backtracker.regexes[0].set(first));
+        Ok(backtracker)
+    }
+
+    fn compile(&self, steps: usize) -> Result<fancy_regex::Regex, String> {
+        fancy_regex::RegexBuilder::new(&self.pattern)
+            .case_insensitive(!self.reading.case_sensitive)
             .multi_line(true)
             .backtrack_limit(steps)
             .delegate_size_limit(PATTERN_BYTES)
             .build()
-            .map_err(|error| first_cause(&error.to_string()))?;
-        Ok(Backtracker {
-            regex,
-            multiline: reading.multiline,
-            given_up: AtomicU64::new(0),
-        })
+            .map_err(|error| first_cause(&error.to_string()))
+    }
+
+    /// Returns the regex for a text of so many bytes.
+    fn regex(&self, bytes: usize) -> Option<&fancy_regex::Regex> {
+        let at = STEPS.iter().position(|(most, _)| bytes <= *most)?;
+        if self.regexes[at].get().is_none() {
+            drop(self.regexes[at].set(self.compile(STEPS[at].1).ok()?));
+        }
+        self.regexes[at].get()
     }
 
     /// Finds the first match from a position on; none where the steps run out, which is counted.
     fn find(&self, text: &[u8], at: usize) -> Option<Match> {
         let text = as_text(text);
-        if self.multiline {
-            return self
-                .find_in(&text, at)
-                .unwrap_or_else(|GivenUp| self.give_up());
-        }
-        // A line is searched without its end, where `$` stands.
-        let line = text.strip_suffix('\n').unwrap_or(&text);
-        let line = line.strip_suffix('\r').unwrap_or(line);
-        let mut has_given_up = false;
-        for start in (at..=line.len()).step_by(WINDOW_BYTES) {
-            match self.find_in_window(line, start) {
-                Ok(None) => {}
-                Ok(found) => return found,
-                Err(GivenUp) => has_given_up = true,
+        let line = match self.reading.multiline {
+            true => &text,
+            // A line is searched without its end, where `$` stands.
+            false => {
+                let line = text.strip_suffix('\n').unwrap_or(&text);
+                line.strip_suffix('\r').unwrap_or(line)
+            }
+        };
+        // After an empty match the search goes on a byte further, which may be inside a character.
+        let at = (at..=line.len()).find(|at| line.is_char_boundary(*at))?;
+        match self.regex(line.len())?.find_from_pos(line, at) {
+            Ok(found) => found.map(|found| Match::new(found.start(), found.end())),
+            Err(_) => {
+                self.given_up.fetch_add(1, Ordering::Relaxed);
+                None
             }
         }
-        if has_given_up { self.give_up() } else { None }
-    }
-
-    fn give_up(&self) -> Option<Match> {
-        self.given_up.fetch_add(1, Ordering::Relaxed);
-        None
-    }
-
-    /// Finds a match that starts in the window from `start` on.
-    fn find_in_window(&self, line: &str, start: usize) -> Result<Option<Match>, GivenUp> {
-        let from = line.floor_char_boundary(start.saturating_sub(MARGIN_BYTES));
-        let to = line.ceil_char_boundary((start + WINDOW_BYTES + MARGIN_BYTES).min(line.len()));
-        let found = self.find_in(&line[from..to], start - from)?;
-        let found = found.map(|found| Match::new(from + found.start(), from + found.end()));
-        // What reaches the end of the window may take that for the end of the line.
-        let is_true = |found: &Match| found.end() < to || to == line.len();
-        Ok(found.filter(is_true))
-    }
-
-    /// Finds the first match from a position on; an error if that takes too many steps.
-    fn find_in(&self, text: &str, at: usize) -> Result<Option<Match>, GivenUp> {
-        // After an empty match the search goes on a byte further, which may be inside a character.
-        let Some(at) = (at..=text.len()).find(|at| text.is_char_boundary(*at)) else {
-            return Ok(None);
-        };
-        let found = self.regex.find_from_pos(text, at).map_err(|_| GivenUp)?;
-        Ok(found.map(|found| Match::new(found.start(), found.end())))
     }
 }
 
@@ -236,10 +224,6 @@ fn as_text(bytes: &[u8]) -> Cow<'_, str> {
     }
     Cow::Owned(text)
 }
-
-/// The steps ran out.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-struct GivenUp;
 
 /// A backtracking engine under a time limit.
 #[derive(Clone, Debug)]
@@ -328,19 +312,15 @@ mod tests {
 
     #[test]
     fn steps_are_limited() {
-        let long = "a".repeat(30_000) + "b";
+        let long = "a".repeat(3_000) + "b";
         let cases = [("((?=a)a+)+$", 1), ("(?=a)(a+)+$", 0), ("(a|aa)+\\1$", 1)];
         for (pattern, given_up) in cases {
             let engine = Engine::new(pattern, Reading::default()).unwrap();
             assert_eq!(engine.match_start(long.as_bytes()), 0, "{pattern}");
             assert_eq!(engine.given_up(), given_up, "{pattern}");
         }
-        // Neither the edge of a window nor a byte that is no text is what it is not.
+        // A byte that is no text is no question mark.
         let engine = |pattern| Engine::new(pattern, Reading::default()).unwrap();
-        assert_eq!(
-            engine("(?=x)x$").match_start(format!("{}y", "x".repeat(20_000)).as_bytes()),
-            0
-        );
         let Engine::Backtracking(bytes) = engine("(?!y)[?é](?=!)") else {
             panic!()
         };
@@ -351,6 +331,22 @@ mod tests {
             Some(6)
         );
         assert_eq!(bytes.find(b"caf\xe9!", 0), None);
+        // Look-around sees all of a line, however long it is.
+        let line = format!("START{} END", "y".repeat(60_000));
+        for (pattern, finds) in [
+            ("START(?=.*END)", true),
+            ("^(?!.*END)", false),
+            ("(?=S)S.*$", true),
+        ] {
+            let Engine::Backtracking(backtracker) = engine(pattern) else {
+                panic!()
+            };
+            assert_eq!(
+                backtracker.find(line.as_bytes(), 0).is_some(),
+                finds,
+                "{pattern}"
+            );
+        }
         // A long line alone is no reason to give up.
         let engine = Engine::new("(?<!x)needle", Reading::default()).unwrap();
         let line = "x".repeat(300_000) + " needle";

@@ -19,6 +19,9 @@ use crate::walk;
 /// What of a line is left at least, however long the path before it is.
 const LEAST_CHARS: usize = 20;
 
+/// What a line ends in that is not all there.
+const DOTS: &str = "...";
+
 /// What stands between lines that do not follow each other.
 const GAP: &str = "--";
 
@@ -127,33 +130,22 @@ impl Page {
             }
             lines.push(Shown::new(path, line, limits));
         }
-        let (mut text, mut kept) = fit(&lines, limits);
-        let mut is_cut = kept < lines.len() || self.collected.is_full;
+        let all = lines.len();
         let first = lines.iter().position(|line| line.is_match).unwrap_or(0);
+        let (mut text, mut kept) = fit(&lines, limits);
         if first >= kept {
             // Neighbours alone are no page: without a match on it the next one would start where this one did.
             lines.drain(..first);
             (text, kept) = fit(&lines, limits);
         }
         lines.truncate(kept);
-        if let Some(at) = part_of_line(&lines, &text) {
-            is_cut = true;
-            match lines.len() {
-                // The next page starts with it.
-                2.. => {
-                    lines.pop();
-                    text.truncate(at.saturating_sub(1));
-                }
-                _ => {
-                    text = dotted(&text);
-                    lines[0].settle(&text);
-                }
-            }
+        drop_strays(&mut lines, &mut text);
+        let is_dotted = lines.len() == 1 && text != lines[0].text;
+        if is_dotted {
+            text = dotted(&text, limits);
+            lines[0].settle(&text);
         }
-        if lines.last().is_some_and(Shown::is_gap) {
-            lines.pop();
-            text.truncate(text.len().saturating_sub(GAP.len() + 1));
-        }
+        let is_cut = lines.len() < all || is_dotted || self.collected.is_full;
         Body {
             is_cut,
             ..self.content_body(text, &lines)
@@ -229,31 +221,50 @@ impl Page {
     }
 }
 
-/// Returns the lines as one text within the limits, and how many of them that are.
+/// Returns the lines as one text within the limits, and how many of them that are: whole ones, unless the first alone does
+/// not fit.
 fn fit(lines: &[Shown], limits: &Limits) -> (String, usize) {
     let all: Vec<&str> = lines.iter().map(|line| line.text.as_str()).collect();
     let all = all.join("\n");
-    match cut(&all, limits, Strategy::Head) {
-        Cut::Whole(_) => (all, lines.len()),
-        Cut::Part(preview) => {
-            let kept = usize::try_from(preview.kept().lines).unwrap_or(usize::MAX);
-            (preview.text(Lang::En).into_owned(), kept.min(lines.len()))
+    let Cut::Part(preview) = cut(&all, limits, Strategy::Head) else {
+        return (all, lines.len());
+    };
+    let kept = usize::try_from(preview.kept().lines).unwrap_or(usize::MAX);
+    let (mut text, mut kept) = (preview.text(Lang::En).into_owned(), kept.min(lines.len()));
+    let last = text.rfind('\n').map_or(0, |newline| newline + 1);
+    let is_part = kept > 1 && lines[kept - 1].text != text[last..];
+    if is_part {
+        // The next page starts with it.
+        text.truncate(last - 1);
+        kept -= 1;
+    }
+    (text, kept)
+}
+
+/// Drops neighbours after the last gap if the match they belong to is not there.
+fn drop_strays(lines: &mut Vec<Shown>, text: &mut String) {
+    while let Some(gap) = lines.iter().rposition(Shown::is_gap) {
+        let has_match = lines[gap..].iter().any(|line| line.is_match);
+        if has_match {
+            return;
         }
+        let bytes: usize = lines[gap..].iter().map(|line| line.text.len() + 1).sum();
+        text.truncate(text.len().saturating_sub(bytes));
+        lines.truncate(gap);
     }
 }
 
-/// Returns where the last line starts, if not all of it is there.
-fn part_of_line(lines: &[Shown], text: &str) -> Option<usize> {
-    let at = text.rfind('\n').map_or(0, |newline| newline + 1);
-    let last = lines.last()?;
-    (text[at..] != last.text).then_some(at)
-}
-
-/// Returns a text of the same length that ends in dots.
-fn dotted(text: &str) -> String {
-    let chars = text.chars().count();
-    let kept: String = text.chars().take(chars.saturating_sub(3)).collect();
-    kept + &"..."[..chars.min(3)]
+/// Returns the start of a text that does not fit, ended by dots.
+fn dotted(text: &str, limits: &Limits) -> String {
+    let chars: Vec<char> = text.chars().collect();
+    let mut kept = chars.len().saturating_sub(DOTS.len());
+    loop {
+        let text: String = chars[..kept].iter().copied().chain(DOTS.chars()).collect();
+        if kept == 0 || matches!(cut(&text, limits, Strategy::Head), Cut::Whole(_)) {
+            return text;
+        }
+        kept -= 1;
+    }
 }
 
 /// A line as it is shown.

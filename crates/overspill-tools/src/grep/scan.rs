@@ -116,6 +116,8 @@ pub(super) struct Scanned {
     pub(super) binary: u64,
     /// Files that could not be read, or not to their end.
     pub(super) unreadable: u64,
+    /// Whether the page has no room for more, however few matches are on it.
+    pub(super) is_full: bool,
     /// Lines on which the steps of the pattern ran out.
     pub(super) given_up: u64,
     /// Whether some of the files between those that match were not searched.
@@ -153,7 +155,7 @@ pub(super) fn scan(search: &Arc<Search>, goal: Goal, stop: &Stop) -> Scanned {
             Err(mpsc::RecvTimeoutError::Timeout) => break false,
             Err(mpsc::RecvTimeoutError::Disconnected) => break true,
         }
-        if !is_known && merge.units > goal.wanted {
+        if !is_known && (merge.units > goal.wanted || merge.merged.is_full) {
             is_known = true;
             if !goal.total {
                 break false;
@@ -222,6 +224,7 @@ impl Merge {
         self.merged.searched += scanned.searched;
         self.merged.binary += scanned.binary;
         self.merged.unreadable += scanned.unreadable;
+        self.merged.is_full |= scanned.is_full;
     }
 
     /// Returns what was found. What came after a gap counts, and is shown only where there is nothing before it.
@@ -311,6 +314,7 @@ impl Worker {
                 let searched = self.search_file(file, &mut input.with(searcher), &mut lines);
                 counter.lines = lines.seen;
                 is_cut_short = lines.is_cut_short;
+                scanned.is_full |= lines.is_out_of_room();
                 collected = Some(lines.lines);
                 searched
             }
