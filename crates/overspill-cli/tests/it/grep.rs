@@ -1732,3 +1732,15 @@ fn a_line_of_wide_characters_within_the_limit_is_whole() {
         (&json!("success"), &json!(line))
     );
 }
+
+#[test]
+fn neighbours_leave_the_match_of_a_large_file_its_room() {
+    let sandbox = Sandbox::new();
+    let dull = format!("{}\n", "y".repeat(150)).repeat(9_000);
+    put(&sandbox, "a.txt", 1, format!("{dull}hit\n{dull}"));
+    for total in [false, true] {
+        let params = json!({ "pattern": "hit", "context": 2, "total": total });
+        let found = grep_with(&sandbox, &["--max-chars", "40"], &params);
+        assert_eq!(places(&found), ["a.txt:9001"]);
+    }
+}

@@ -197,18 +197,23 @@ impl<'s> Lines<'s> {
 
     /// Takes lines that were collected while they were counted.
     fn take_collected(&mut self, collected: &[Line]) {
-        let mut last = None;
+        let (mut last, mut near): (Option<u64>, Vec<&Line>) = (None, Vec::new());
         for line in collected {
             let follows = last.is_some_and(|last| line.number <= last + self.wanted.after as u64);
-            // What is left is near a match that is not on this page.
-            if self.is_full() && (line.is_match || !follows) {
-                return;
-            }
             if line.is_match {
+                if self.is_full() {
+                    return;
+                }
+                // Neighbours come with their match, and leave it room.
+                near.drain(..).for_each(|near| self.push(near.clone()));
                 self.wanted.matches -= 1;
                 last = Some(line.number);
+                self.push(line.clone());
+            } else if follows && self.wanted.bytes > 0 {
+                self.push(line.clone());
+            } else {
+                near.push(line);
             }
-            self.push(line.clone());
         }
     }
 
