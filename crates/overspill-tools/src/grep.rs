@@ -336,6 +336,7 @@ impl Outcome {
             hits,
             first,
             collected,
+            after: wanted(cx, params).after,
             search: self.search,
             scanned: self.scanned,
             path_resolved: self.path_resolved,

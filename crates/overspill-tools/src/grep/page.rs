@@ -36,6 +36,8 @@ pub(super) struct Page {
     pub(super) first: usize,
     /// The lines of the page, in content mode.
     pub(super) collected: Collected,
+    /// How many lines are shown after a match.
+    pub(super) after: usize,
     pub(super) search: Arc<Search>,
     pub(super) scanned: Scanned,
     pub(super) path_resolved: String,
@@ -139,7 +141,7 @@ impl Page {
             (text, kept) = fit(&lines, limits);
         }
         lines.truncate(kept);
-        drop_strays(&mut lines, &mut text);
+        drop_strays(&mut lines, &mut text, self.after);
         let is_dotted = lines.len() == 1 && text != lines[0].text;
         if is_dotted {
             text = dotted(&text, limits);
@@ -241,17 +243,17 @@ fn fit(lines: &[Shown], limits: &Limits) -> (String, usize) {
     (text, kept)
 }
 
-/// Drops neighbours after the last gap if the match they belong to is not there.
-fn drop_strays(lines: &mut Vec<Shown>, text: &mut String) {
-    while let Some(gap) = lines.iter().rposition(Shown::is_gap) {
-        let has_match = lines[gap..].iter().any(|line| line.is_match);
-        if has_match {
-            return;
-        }
-        let bytes: usize = lines[gap..].iter().map(|line| line.text.len() + 1).sum();
-        text.truncate(text.len().saturating_sub(bytes));
-        lines.truncate(gap);
-    }
+/// Drops what stands after the neighbours of the last match: it belongs to one that is not there.
+fn drop_strays(lines: &mut Vec<Shown>, text: &mut String, after: usize) {
+    let Some(last) = lines.iter().rposition(|line| line.is_match) else {
+        return;
+    };
+    let reach = lines[last].number.saturating_add(after as u64);
+    let follows = |line: &&Shown| !line.is_gap() && line.number <= reach;
+    let end = last + 1 + lines[last + 1..].iter().take_while(follows).count();
+    let bytes: usize = lines[end..].iter().map(|line| line.text.len() + 1).sum();
+    text.truncate(text.len().saturating_sub(bytes));
+    lines.truncate(end);
 }
 
 /// Returns the start of a text that does not fit, ended by dots.
