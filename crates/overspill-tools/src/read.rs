@@ -232,9 +232,10 @@ fn take(
                 lines,
                 passed,
             };
-            if is_line_cut && kept > 1 {
+            let end = taken.content.rfind('\n').unwrap_or(0);
+            let is_blank = taken.content[..end].trim().is_empty();
+            if is_line_cut && kept > 1 && !is_blank {
                 // It has more room on the next page, which starts with it.
-                let end = taken.content.rfind('\n').unwrap_or(0);
                 taken.content.truncate(end);
                 taken.lines -= 1;
                 taken.is_line_cut = false;

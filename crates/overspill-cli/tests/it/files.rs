@@ -157,6 +157,13 @@ fn every_limit_of_read_bites() {
         text(&page),
         "Read lines 2-2 of 3 of 'long.txt'.\n[Truncated: line 2 alone is over the limits and is cut.]\n[Truncated: the limit on chars was reached.]\n[Next: offset 3]"
     );
+    sandbox.write("blank.txt", format!("\n\n{}\n", "é".repeat(3000)));
+    let page = read(&flags, "blank.txt");
+    assert_eq!(
+        page["data"]["content"],
+        format!("\n\n{}", "é".repeat(8)),
+        "never an empty page"
+    );
     let output = sandbox.run(&[
         "--max-result-chars",
         "600",
