@@ -17,6 +17,7 @@ use crate::guard::guard;
 use crate::hint::Reach;
 use crate::limits::Limits;
 use crate::notice::{self, Lang, Outcome};
+use crate::smart::{Reason, Salience};
 use crate::store::{Saved, Store};
 use crate::strategy::Strategy;
 use crate::stream::Stream;
@@ -33,6 +34,8 @@ pub struct Policy<'s> {
     pub limits: Limits,
     /// What is kept.
     pub strategy: Strategy,
+    /// What the `smart` strategy goes by.
+    pub salience: Salience,
     /// The guard: what bounds the whole message, if anything.
     pub max_result_chars: Option<usize>,
     /// The language of notices.
@@ -75,11 +78,20 @@ impl Policy<'_> {
         Policy {
             limits: Limits::default(),
             strategy: Strategy::default(),
+            salience: Salience::default(),
             max_result_chars: None,
             lang: Lang::default(),
             reach: Reach::default(),
             tool: tool.to_owned(),
             keeping: Keeping::Nowhere("there is no store"),
+        }
+    }
+
+    /// Returns what is kept of an output that only the guard cuts: both ends, or what matters.
+    pub(crate) fn guarded_strategy(&self) -> Strategy {
+        match self.strategy {
+            Strategy::Smart => Strategy::Smart,
+            Strategy::Head | Strategy::Tail | Strategy::HeadTail => Strategy::HeadTail,
         }
     }
 
@@ -121,6 +133,8 @@ pub struct Truncated {
     pub saved: Option<Saved>,
     /// The record of the cut.
     pub truncation: Truncation,
+    /// Why each run of lines was kept, where lines are scored.
+    pub reasons: Vec<Reason>,
 }
 
 /// The record of a cut, as it stands in an envelope's `data.truncation`.
@@ -245,11 +259,12 @@ impl<'p> Sink<'p> {
             Keeping::Store { .. } => Saving::Held(Vec::new()),
             Keeping::Nowhere(why) => Saving::Lost(why.to_owned()),
         };
-        let stream = match policy.max_result_chars {
-            // The guard may turn any strategy into `head_tail`, so both ends are kept.
-            Some(_) => Stream::new(&policy.guarded_limits(), Strategy::HeadTail),
-            None => Stream::new(&policy.limits, policy.strategy),
+        let strategy = match policy.max_result_chars {
+            // The guard may turn a strategy that keeps one end into `head_tail`, so both ends are kept.
+            Some(_) => policy.guarded_strategy(),
+            None => policy.strategy,
         };
+        let stream = Stream::new(&policy.guarded_limits(), strategy).salience(&policy.salience);
         Sink {
             policy,
             stream,
@@ -326,7 +341,7 @@ impl<'p> Sink<'p> {
         let strategy = if is_over {
             policy.strategy
         } else {
-            Strategy::HeadTail
+            policy.guarded_strategy()
         };
         let saving = std::mem::replace(&mut self.saving, Saving::Lost(String::new()));
         let kept = saving.settle(policy);
@@ -363,6 +378,7 @@ impl<'p> Sink<'p> {
             preview: message.preview,
             notice: message.notice,
             saved: kept.saved().cloned(),
+            reasons: preview.reasons().to_vec(),
         }
     }
 
@@ -416,7 +432,9 @@ impl Composed {
         };
         let content = match strategy {
             Strategy::Tail => format!("{notice}\n\n{text}"),
-            Strategy::Head | Strategy::HeadTail => format!("{text}\n\n{notice}"),
+            Strategy::Head | Strategy::HeadTail | Strategy::Smart => {
+                format!("{text}\n\n{notice}")
+            }
         };
         let content = match policy.max_result_chars {
             Some(max) => guard(&content, max, policy.lang).into_owned(),

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use crate::bound::{Composed, Keeping, Kept, Policy, Truncated, Truncation};
-use crate::cut::{Cut, Preview, cut, is_over};
+use crate::cut::{Cut, Preview, cut, cut_for, is_over};
 use crate::json as layout;
 use crate::limits::{Limits, Size};
 use crate::notice::{self, Lang, Outcome};
@@ -245,11 +245,11 @@ impl Envelope {
         let strategy = if is_cut {
             policy.strategy
         } else {
-            Strategy::HeadTail
+            policy.guarded_strategy()
         };
         let mut limits = policy.limits;
         loop {
-            let cut = match cut(payload.text(), &limits, strategy) {
+            let cut = match cut_for(payload.text(), &limits, strategy, &policy.salience) {
                 Cut::Part(preview) => Some(self.with_cut(&preview, strategy, &kept, policy)),
                 Cut::Whole(_) => None,
             };

@@ -115,6 +115,14 @@ pub fn marker(gap: &Gap, lang: Lang) -> Cow<'static, str> {
     }
 }
 
+/// Returns the line that stands for lines that were left out.
+pub fn omitted(first: u64, last: u64, lang: Lang) -> String {
+    Message::GapRange.say(
+        lang,
+        &[("first", &first.to_string()), ("last", &last.to_string())],
+    )
+}
+
 /// Returns the line that stands for a binary output.
 pub fn binary(bytes: u64, lang: Lang) -> String {
     Message::Binary.say(lang, &[("n", &bytes.to_string())])

@@ -13,11 +13,18 @@ pub enum Strategy {
     Tail,
     /// Both ends, with a marker between them.
     HeadTail,
+    /// The lines that matter wherever they stand, with some of both ends.
+    Smart,
 }
 
 impl Strategy {
     /// Every strategy, in the order that help lists them.
-    pub const ALL: [Strategy; 3] = [Strategy::Head, Strategy::Tail, Strategy::HeadTail];
+    pub const ALL: [Strategy; 4] = [
+        Strategy::Head,
+        Strategy::Tail,
+        Strategy::HeadTail,
+        Strategy::Smart,
+    ];
 
     /// Returns the name used in configuration and records.
     pub const fn name(self) -> &'static str {
@@ -25,6 +32,7 @@ impl Strategy {
             Strategy::Head => "head",
             Strategy::Tail => "tail",
             Strategy::HeadTail => "head_tail",
+            Strategy::Smart => "smart",
         }
     }
 

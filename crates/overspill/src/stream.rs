@@ -1,8 +1,9 @@
 //! Bounds an output that comes in chunks, in one pass.
 //!
 //! Memory is O(limits): as much of either end is kept as a preview can need, twice over, so that a line at the edge is
-//! known to be too long by itself or not. The rest is only counted. Whatever the chunks, the result is that of
-//! [`cut`](crate::cut()) on the whole.
+//! known to be too long by itself or not. The rest is only counted, or, under the `smart` strategy, scored and held by
+//! [`smart`](crate::smart) within a bound of its own. Whatever the chunks, the result is that of [`cut`](crate::cut()) on the
+//! whole.
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
@@ -10,6 +11,7 @@ use std::collections::VecDeque;
 use crate::cut::clip::Clipper;
 use crate::cut::{COUNTED_BYTES, Clips, Ends, Preview, RawEnds, edge};
 use crate::limits::{Limits, Size, Unit, count_newlines};
+use crate::smart::{self, Salience};
 use crate::strategy::Strategy;
 use crate::text::{self, CharCounter};
 
@@ -45,6 +47,7 @@ pub struct Stream {
     chars: Option<CharCounter>,
     clipper: Option<Clipper>,
     keeper: Keeper,
+    smart: Option<Scored>,
 }
 
 impl Stream {
@@ -60,7 +63,17 @@ impl Stream {
             chars: limits.max_chars().map(|_| CharCounter::default()),
             clipper: limits.max_line_chars().map(Clipper::new),
             keeper: Keeper::new(kept_bytes(limits), strategy),
+            smart: (strategy == Strategy::Smart).then(|| Scored::new(limits)),
         }
+    }
+
+    /// Tells the `smart` strategy what to go by, before any of the output came.
+    #[must_use]
+    pub fn salience(mut self, salience: &Salience) -> Self {
+        if let Some(smart) = &mut self.smart {
+            smart.salience = salience.clone();
+        }
+        self
     }
 
     /// Takes the next bytes.
@@ -72,10 +85,25 @@ impl Stream {
         if let Some(chars) = &mut self.chars {
             chars.push(chunk);
         }
+        if let Some(smart) = &mut self.smart {
+            smart.document.push(chunk);
+        }
         match &mut self.clipper {
-            None => self.keeper.push(chunk),
+            None => keep(
+                &mut self.keeper,
+                &mut self.smart,
+                &self.limits,
+                chunk,
+                false,
+            ),
             Some(clipper) => clipper.push(chunk, &mut |bytes, is_dots| {
-                self.keeper.push_clipped(bytes, is_dots);
+                keep(
+                    &mut self.keeper,
+                    &mut self.smart,
+                    &self.limits,
+                    bytes,
+                    is_dots,
+                );
             }),
         }
     }
@@ -107,7 +135,20 @@ impl Stream {
     /// Takes the end of the output into account. Nothing may be pushed after it.
     pub(crate) fn settle(&mut self) {
         if let Some(clipper) = &mut self.clipper {
-            clipper.end(&mut |bytes, is_dots| self.keeper.push_clipped(bytes, is_dots));
+            clipper.end(&mut |bytes, is_dots| {
+                keep(
+                    &mut self.keeper,
+                    &mut self.smart,
+                    &self.limits,
+                    bytes,
+                    is_dots,
+                );
+            });
+        }
+        let is_over = self.exceeded(&self.limits).is_some();
+        if let Some(smart) = self.smart.as_mut().filter(|_| is_over) {
+            smart.start(&self.limits, &self.keeper.head).end();
+            smart.document.end();
         }
     }
 
@@ -121,6 +162,10 @@ impl Stream {
     pub(crate) fn preview(&self, limits: &Limits, strategy: Strategy) -> Preview<'static> {
         self.with_ends(|ends| {
             let first = ends.exceeded(limits).unwrap_or(Unit::Bytes);
+            let smart = self.smart.as_ref().filter(|_| strategy == Strategy::Smart);
+            if let Some(preview) = smart.and_then(|smart| smart.preview(ends, limits)) {
+                return preview;
+            }
             ends.cut(limits, strategy, first).into_owned()
         })
     }
@@ -177,6 +222,60 @@ impl Stream {
                 head: raw_head,
                 tail: raw_tail,
             }),
+        })
+    }
+}
+
+/// Keeps the next bytes of what is shown.
+fn keep(
+    ends: &mut Keeper,
+    smart: &mut Option<Scored>,
+    limits: &Limits,
+    bytes: &[u8],
+    is_dots: bool,
+) {
+    if let Some(smart) = smart {
+        smart.push(bytes, ends, limits);
+    }
+    ends.push_clipped(bytes, is_dots);
+}
+
+/// What the `smart` strategy holds of an output.
+#[derive(Debug)]
+struct Scored {
+    salience: Salience,
+    /// The document that the output may be.
+    document: smart::Document,
+    /// Its lines, from when it is known to be over its limits: an output within them costs nothing more.
+    keeper: Option<Box<smart::Keeper>>,
+}
+
+impl Scored {
+    fn new(limits: &Limits) -> Self {
+        Scored {
+            salience: Salience::default(),
+            document: smart::Document::new(limits),
+            keeper: None,
+        }
+    }
+
+    fn preview(&self, ends: &Ends<'_>, limits: &Limits) -> Option<Preview<'static>> {
+        let document = self.document.preview(ends, limits);
+        document.or_else(|| self.keeper.as_ref()?.preview(ends, limits))
+    }
+
+    fn push(&mut self, bytes: &[u8], ends: &Keeper, limits: &Limits) {
+        if self.keeper.is_some() || ends.head.len() + bytes.len() > ends.capacity {
+            self.start(limits, &ends.head).push(bytes);
+        }
+    }
+
+    /// Returns the keeper, which has seen what came so far: all of it is still in `head` when it starts.
+    fn start(&mut self, limits: &Limits, head: &[u8]) -> &mut smart::Keeper {
+        self.keeper.get_or_insert_with(|| {
+            let mut keeper = Box::new(smart::Keeper::new(limits, &self.salience));
+            keeper.push(head);
+            keeper
         })
     }
 }

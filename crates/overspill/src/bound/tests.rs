@@ -48,6 +48,8 @@ fn over_a_limit_the_whole_is_saved_and_the_message_says_so() {
         (Strategy::Head, "1\n2\n3\n4"),
         (Strategy::Tail, "47\n48\n49\n50"),
         (Strategy::HeadTail, "1\n... [truncated 48 lines] ...\n50"),
+        // Four lines are too few to pick any between the ends.
+        (Strategy::Smart, "1\n... [truncated 48 lines] ...\n50"),
     ] {
         let policy = policy(&store, Limits::none().lines(4), strategy);
         let cut = cut_of(bound(&text, &policy, Outcome::Succeeded));
@@ -58,7 +60,7 @@ fn over_a_limit_the_whole_is_saved_and_the_message_says_so() {
         let expected = match strategy {
             Strategy::Head => format!("{preview}\n\n...46 lines truncated...\n\n{hint}"),
             Strategy::Tail => format!("...46 lines truncated...\n\n{hint}"),
-            Strategy::HeadTail => format!("{preview}\n\n{hint}"),
+            Strategy::HeadTail | Strategy::Smart => format!("{preview}\n\n{hint}"),
         };
         assert!(cut.content.starts_with(&expected), "{}", cut.content);
         assert_eq!(cut.preview, preview);

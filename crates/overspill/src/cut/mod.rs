@@ -17,6 +17,7 @@ mod tail;
 pub use self::preview::{Gap, GapStyle, Part, Preview};
 
 use crate::limits::{Limits, Removed, Size, Unit};
+use crate::smart::Salience;
 use crate::strategy::Strategy;
 use crate::stream::{Stream, Streamed};
 
@@ -47,8 +48,19 @@ pub enum Cut<'t> {
 /// assert_eq!(preview.removed().count, 1);
 /// ```
 pub fn cut<'t>(text: &'t str, limits: &Limits, strategy: Strategy) -> Cut<'t> {
-    if clip::is_needed(text, limits) {
-        let mut stream = Stream::new(limits, strategy);
+    cut_for(text, limits, strategy, &Salience::default())
+}
+
+/// The same, with what the `smart` strategy goes by.
+pub(crate) fn cut_for<'t>(
+    text: &'t str,
+    limits: &Limits,
+    strategy: Strategy,
+    salience: &Salience,
+) -> Cut<'t> {
+    let is_scored = strategy == Strategy::Smart && is_over(text, limits);
+    if is_scored || clip::is_needed(text, limits) {
+        let mut stream = Stream::new(limits, strategy).salience(salience);
         stream.push(text.as_bytes());
         return match stream.finish() {
             Streamed::Part(preview) => Cut::Part(preview),
@@ -192,7 +204,7 @@ impl<'t> Ends<'t> {
         match strategy {
             Strategy::Head => head::cut(self, limits, first),
             Strategy::Tail => tail::cut(self, limits, first),
-            Strategy::HeadTail => both::cut(self, limits, first),
+            Strategy::HeadTail | Strategy::Smart => both::cut(self, limits, first),
         }
     }
 

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use crate::limits::{Limits, Removed, Size, Unit};
 use crate::notice::{self, Lang};
+use crate::smart::Reason;
 
 /// The part of an output that was kept, with what is known of the rest.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -14,6 +15,7 @@ pub struct Preview<'t> {
     original: Size,
     kept: Size,
     first_missing: u64,
+    reasons: Vec<Reason>,
 }
 
 /// A piece of a preview.
@@ -24,6 +26,13 @@ pub enum Part<'t> {
     Text(Cow<'t, str>),
     /// A place where something was left out, said in words between the kept parts.
     Gap(Gap),
+    /// Lines that were left out between kept ones, said on a line of its own.
+    Omitted {
+        /// The number of the first of them, from 1.
+        first: u64,
+        /// The number of the last of them.
+        last: u64,
+    },
     /// The output is binary, so a line about it stands for it.
     Binary {
         /// Its size in bytes.
@@ -71,6 +80,7 @@ impl<'t> Preview<'t> {
             original,
             kept,
             first_missing: 1,
+            reasons: Vec::new(),
         }
     }
 
@@ -82,6 +92,19 @@ impl<'t> Preview<'t> {
             first_missing: lines + u64::from(!is_line_cut),
             ..self
         }
+    }
+
+    /// Notes the first line that is not shown.
+    pub(crate) fn with_first_missing(self, first_missing: u64) -> Self {
+        Preview {
+            first_missing,
+            ..self
+        }
+    }
+
+    /// Notes why what is shown was kept.
+    pub(crate) fn with_reasons(self, reasons: Vec<Reason>) -> Self {
+        Preview { reasons, ..self }
     }
 
     /// Returns what is shown of a binary output: one line that says so.
@@ -135,6 +158,11 @@ impl<'t> Preview<'t> {
         self.first_missing
     }
 
+    /// Returns why each run of lines was kept, for a strategy that scores lines.
+    pub fn reasons(&self) -> &[Reason] {
+        &self.reasons
+    }
+
     /// Tells whether a gap's marker in the preview already says how much was left out.
     pub fn says_removed(&self) -> bool {
         self.parts.iter().any(|part| {
@@ -156,6 +184,7 @@ impl<'t> Preview<'t> {
             original,
             kept,
             first_missing,
+            reasons,
         } = self;
         let parts = parts.into_iter().map(Part::into_owned).collect();
         Preview {
@@ -164,6 +193,7 @@ impl<'t> Preview<'t> {
             original,
             kept,
             first_missing,
+            reasons,
         }
     }
 }
@@ -173,6 +203,7 @@ impl Part<'_> {
         match self {
             Part::Text(text) => Cow::Borrowed(text),
             Part::Gap(gap) => notice::marker(gap, lang),
+            Part::Omitted { first, last } => Cow::Owned(notice::omitted(*first, *last, lang)),
             Part::Binary { bytes, limits } => {
                 let line = notice::binary(*bytes, lang);
                 let fitting = match crate::cut(&line, limits, crate::Strategy::Head) {
@@ -188,6 +219,7 @@ impl Part<'_> {
         match self {
             Part::Text(text) => Part::Text(Cow::Owned(text.into_owned())),
             Part::Gap(gap) => Part::Gap(gap),
+            Part::Omitted { first, last } => Part::Omitted { first, last },
             Part::Binary { bytes, limits } => Part::Binary { bytes, limits },
         }
     }

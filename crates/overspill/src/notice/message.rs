@@ -38,6 +38,9 @@ messages! {
     GapLines:
         "... [truncated {m} lines] ...",
         "... [截断了 {m} 行] ...";
+    GapRange:
+        "... [lines {first}-{last} omitted] ...",
+        "... [省略第 {first}-{last} 行] ...";
     Binary:
         "binary output, {n} bytes, not shown",
         "二进制输出，{n} 字节，未显示";

@@ -135,14 +135,14 @@ pub const SETTINGS: &[Setting] = &[
         variable: Some("TOOL_OUTPUT_TRUNCATE_DIRECTION"),
         kind: Kind::Strategy,
         default: "head",
-        doc: "what is kept: the start, the end, or both",
+        doc: "what is kept: the start, the end, both, or the lines that matter",
         ..PLAIN
     },
     Setting {
         key: "preset",
         variable: Some("TOOL_OUTPUT_PRESET"),
         kind: Kind::Preset,
-        doc: "limits and strategy at once: code 2000 lines / 51200 bytes / head, log 500 / 20480 / tail, error 100 / 10240 / tail",
+        doc: "limits and strategy at once: code 2000 lines / 51200 bytes / head, log 500 / 20480 / tail, error 100 / 10240 / tail, smart 2000 / 51200 / smart",
         ..PLAIN
     },
     Setting {
@@ -304,6 +304,14 @@ pub(crate) const PRESETS: &[Preset] = &[
             ("strategy", "tail"),
         ],
     },
+    Preset {
+        name: "smart",
+        values: &[
+            ("max_lines", "2000"),
+            ("max_bytes", "51200"),
+            ("strategy", "smart"),
+        ],
+    },
 ];
 
 /// A tool's name with its other names and its built-in values.
@@ -331,6 +339,9 @@ const READING: &[(&str, &str)] = &[
     ("max_bytes", "off"),
     ("search_timeout_ms", "20000"),
 ];
+
+/// What a command prints is long for a reason that may stand anywhere in it, and its error hides best in the middle.
+const RUNNING: &[(&str, &str)] = &[("strategy", "smart")];
 
 /// The tools whose names are known to configuration.
 pub(crate) const KNOWN_TOOLS: &[KnownTool] = &[
@@ -367,7 +378,7 @@ pub(crate) const KNOWN_TOOLS: &[KnownTool] = &[
     KnownTool {
         name: "Run",
         aliases: &[],
-        values: &[],
+        values: RUNNING,
     },
 ];
 

@@ -221,7 +221,7 @@ fn mistakes_in_a_file_are_named_in_one_line() {
         ),
         (
             "default:\n  strategy: middle\n",
-            "line 2: `strategy` is `middle`, expected `head`, `tail` or `head_tail`",
+            "line 2: `strategy` is `middle`, expected `head`, `tail`, `head_tail` or `smart`",
         ),
         (
             "default:\n  store_dir: x\n",
@@ -326,7 +326,7 @@ fn mistakes_elsewhere_name_their_source() {
         .unwrap_err();
     assert_eq!(
         error.to_string(),
-        "`--strategy` is `middle`, expected `head`, `tail` or `head_tail`"
+        "`--strategy` is `middle`, expected `head`, `tail`, `head_tail` or `smart`"
     );
 }
 

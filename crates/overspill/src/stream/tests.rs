@@ -78,7 +78,7 @@ proptest! {
             Streamed::Part(preview) => {
                 let shown = preview.text(Lang::En).into_owned();
                 prop_assert!(!shown.is_empty());
-                let is_plain = limits.max_line_chars().is_none() && shown != "?" && strategy != Strategy::HeadTail;
+                let is_plain = limits.max_line_chars().is_none() && shown != "?" && matches!(strategy, Strategy::Head | Strategy::Tail);
                 if is_plain && preview.removed().unit == Unit::Bytes {
                     let kept = bytes.len() as u64 - preview.removed().count;
                     let raw = if strategy == Strategy::Head { &bytes[..kept as usize] } else {

@@ -8,6 +8,7 @@ use crate::bound::{Bounded, Keeping, Paths, Policy, Sink};
 use crate::error::Error;
 use crate::notice::{Lang, Outcome};
 use crate::settings::{Effective, Settings};
+use crate::smart::Salience;
 use crate::store::Store;
 
 use super::Answer;
@@ -118,6 +119,7 @@ impl Host {
         Policy {
             limits: effective.limits(),
             strategy: effective.strategy(),
+            salience: Salience::default(),
             max_result_chars: effective.max_result_chars(),
             lang: effective.lang(),
             reach,

@@ -1,0 +1,174 @@
+//! Shortens one JSON document so that the result still parses.
+//!
+//! A [`Keeper`] takes the document as it comes. It checks all of it, and keeps a copy in bounded memory: past that, what is
+//! biggest is shortened, and from then on an array that lost items takes only its last one and those that weigh more than
+//! what was lost. A [`Document`] is that copy; it is shortened once more to what the caller has room for.
+//!
+//! Both are the same step, [`prune`](prune::prune): room is shared out from the root down, what is small stays whole, and
+//! each container that lost something counts it. [`layout`] turns the counts into members and items. What is kept is
+//! verbatim, never decoded and encoded again.
+
+mod build;
+mod choose;
+mod layout;
+mod name;
+mod prune;
+mod quoted;
+mod raw;
+mod read;
+mod scale;
+mod tape;
+
+use self::build::Builder;
+use self::layout::Layout;
+use self::read::Reader;
+use self::scale::Scale;
+use self::tape::Tape;
+
+/// How often a document is laid out at most to find the fullest text that fits.
+const MAX_TRIES: usize = 28;
+
+/// Below which room nothing is told apart: the counts alone take as much.
+const LEAST_ROOM: usize = 48;
+
+/// Takes a JSON document as it comes and keeps a shortened copy in bounded memory.
+#[derive(Debug)]
+pub(crate) struct Keeper {
+    /// Absent once the text was found not to be a document.
+    live: Option<Live>,
+}
+
+#[derive(Debug)]
+struct Live {
+    reader: Reader,
+    builder: Builder,
+}
+
+impl Keeper {
+    /// Makes a keeper of about `max_kept` bytes. `weigh` tells how much a piece of the text of a string matters, 0 for
+    /// plain text; what holds it is preferred. It is asked about whole strings up to 4 KiB, and about pieces of longer ones.
+    pub(crate) fn new(max_kept: usize, weigh: fn(&str) -> u32) -> Self {
+        let builder = Builder::new(max_kept);
+        let reader = Reader::new(builder.max_text(), weigh);
+        Keeper {
+            live: Some(Live { reader, builder }),
+        }
+    }
+
+    /// Takes the next bytes. Returns false as soon as the text cannot be a document whose root is an object or an array;
+    /// what was kept is then freed.
+    pub(crate) fn push(&mut self, chunk: &[u8]) -> bool {
+        let Some(live) = &mut self.live else {
+            return false;
+        };
+        let sound = live.reader.push(chunk, &mut live.builder);
+        if !sound {
+            self.live = None;
+        }
+        sound
+    }
+
+    /// Returns the document, if it was one, complete.
+    pub(crate) fn finish(self) -> Option<Document> {
+        let live = self.live?;
+        let layout = live.reader.finish()?;
+        Some(Document {
+            tape: live.builder.tape,
+            layout,
+        })
+    }
+}
+
+/// A JSON document, or what was kept of it.
+#[derive(Debug)]
+pub(crate) struct Document {
+    tape: Tape,
+    layout: Layout,
+}
+
+impl Document {
+    /// Returns the fullest shortened text within `max_bytes` for which `fits` says yes, as far as a bounded search finds
+    /// it; none if not even the smallest does.
+    pub(crate) fn shorten(&self, max_bytes: usize, fits: &dyn Fn(&str) -> bool) -> Option<String> {
+        let whole = Scale::of_text(&self.tape, self.layout).size(0);
+        let mut search = Search {
+            layout: self.layout,
+            max_bytes,
+            fits,
+            base: None,
+            best: None,
+            tries: 0,
+        };
+        let first = whole.min(max_bytes);
+        let (mut low, mut high);
+        if search.try_room(&self.tape, first) {
+            // Sizes are estimates from above, so somewhat more room may still give a text within the limit.
+            let is_full = search.best_len() >= max_bytes - max_bytes / 32;
+            if first == whole || is_full {
+                return search.best;
+            }
+            (low, high) = (first, whole.min(max_bytes.saturating_add(max_bytes / 4)));
+        } else {
+            if !search.try_room(&self.tape, 0) {
+                return None;
+            }
+            (low, high) = (LEAST_ROOM, first);
+        }
+        while search.tries < MAX_TRIES && high.saturating_sub(low) > (low / 64).max(8) {
+            let room = between(low, high);
+            if search.try_room(&self.tape, room) {
+                low = room;
+            } else {
+                high = room;
+            }
+        }
+        search.best
+    }
+}
+
+/// A search for the room that gives the fullest text.
+struct Search<'f> {
+    layout: Layout,
+    max_bytes: usize,
+    fits: &'f dyn Fn(&str) -> bool,
+    /// What the last try that was too much kept. Later ones start from it, so that each costs what it yields and not what
+    /// the document holds.
+    base: Option<Tape>,
+    best: Option<String>,
+    tries: usize,
+}
+
+impl Search<'_> {
+    fn try_room(&mut self, document: &Tape, room: usize) -> bool {
+        self.tries += 1;
+        let base = self.base.as_ref().unwrap_or(document);
+        let tape = prune::prune(&Scale::of_text(base, self.layout), room).tape;
+        let text = layout::render(&tape, self.layout);
+        let fits = text.len() <= self.max_bytes && (self.fits)(&text);
+        if !fits {
+            // The smallest is tried early and says nothing about what is between.
+            if room > 0 {
+                self.base = Some(tape);
+            }
+        } else if self.best.is_none() || text.len() > self.best_len() {
+            self.best = Some(text);
+        }
+        fits
+    }
+
+    fn best_len(&self) -> usize {
+        self.best.as_ref().map_or(0, String::len)
+    }
+}
+
+/// Returns a room to try between two: in proportion as long as they are far apart.
+fn between(low: usize, high: usize) -> usize {
+    if high / 4 > low {
+        low.saturating_mul(high).isqrt().clamp(low + 1, high)
+    } else {
+        low + (high - low) / 2
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,87 @@
+//! What the output is asked for: the words of a query, and how common each is.
+
+use aho_corasick::AhoCorasick;
+
+/// The most words of a query that count.
+const MAX_TERMS: usize = 16;
+
+/// Words too common, or too much of a shell's, to ask for anything.
+const STOP_WORDS: &[&str] = &[
+    "the", "and", "for", "are", "was", "were", "did", "does", "has", "have", "had", "not", "with",
+    "from", "into", "that", "this", "what", "which", "who", "why", "how", "when", "where", "can",
+    "all", "any", "its", "you", "use", "get", "show", "list", "find", "grep", "cat", "head",
+    "tail", "sed", "awk", "echo", "bash", "run", "test", "version", "name", "type", "line",
+    "lines", "file", "files", "output", "python", "python3", "node", "npm", "cargo", "make",
+    "sudo", "env", "true", "false", "null", "dev", "usr", "bin", "tmp", "home", "src", "lib",
+];
+
+/// The words of a query.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Query {
+    finder: Option<AhoCorasick>,
+}
+
+impl Query {
+    /// Reads a query: a question, a pattern or a command. Its words count, in either case, as parts of words too.
+    pub(crate) fn new(text: &str) -> Query {
+        let mut terms: Vec<String> = Vec::new();
+        for word in text.split(|c: char| !c.is_alphanumeric() && c != '_') {
+            let word = word.trim_matches('_').to_lowercase();
+            let stem = word
+                .strip_suffix('s')
+                .filter(|stem| stem.len() > 3)
+                .unwrap_or(&word);
+            let is_term = stem.chars().count() >= 3
+                && !STOP_WORDS.contains(&stem)
+                && !stem.bytes().all(|byte| byte.is_ascii_digit());
+            if is_term && !terms.iter().any(|term| term == stem) {
+                terms.push(stem.to_owned());
+            }
+        }
+        terms.truncate(MAX_TERMS);
+        let finder = AhoCorasick::builder()
+            .ascii_case_insensitive(true)
+            .build(&terms)
+            .ok();
+        Query {
+            finder: finder.filter(|_| !terms.is_empty()),
+        }
+    }
+
+    /// Returns a bit for each word of the query that a line has.
+    pub(super) fn terms_in(&self, line: &[u8]) -> u16 {
+        let Some(finder) = &self.finder else {
+            return 0;
+        };
+        finder
+            .find_overlapping_iter(line)
+            .fold(0, |terms, hit| terms | 1 << hit.pattern().as_usize())
+    }
+}
+
+/// How many lines have each word of the query.
+#[derive(Debug, Default)]
+pub(super) struct TermCounts([u64; MAX_TERMS]);
+
+impl TermCounts {
+    pub(super) fn add(&mut self, terms: u16) {
+        let mut left = terms;
+        while left != 0 {
+            self.0[left.trailing_zeros() as usize] += 1;
+            left &= left - 1;
+        }
+    }
+
+    /// Returns what a line with these words is worth among `lines` lines, in hundredths of a point: rare words count most, and one
+    /// that stands in every third line not at all.
+    pub(super) fn points(&self, terms: u16, lines: u64) -> u32 {
+        let bits = |n: u64| 64 - n.leading_zeros();
+        (0..MAX_TERMS)
+            .filter(|term| terms & (1 << term) != 0)
+            .map(|term| self.0[term].max(1))
+            .filter(|count| count * 3 <= lines)
+            .map(|count| 11_000 * (bits(lines) + 1 - bits(count)) / (bits(lines) + 1))
+            .sum::<u32>()
+            .min(18_000)
+    }
+}

@@ -1,0 +1,226 @@
+//! Reads one line by itself: what it says of trouble, how it is built, and the template it is made from.
+//!
+//! Pure functions of the line. How often its template came and what stands around it is not known here.
+
+use std::sync::LazyLock;
+
+use aho_corasick::{AhoCorasick, AhoCorasickKind, Input, MatchKind};
+
+use super::Evidence;
+use super::place::{LEVEL_POINTS, Manner, Place};
+use super::shape::{self, Shape};
+use super::words::{ROWS, Row, Sense};
+
+/// More of a line than this is not read: what it is shows at its start.
+const READ_BYTES: usize = 2048;
+
+/// A line of no more than this has a level and nothing else.
+const EMPTY_BYTES: usize = 12;
+
+/// What an item of a numbered list is worth: what failed is often listed so.
+const NUMBERED_POINTS: u16 = 52;
+
+/// What a line shows by itself.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) struct Reading {
+    /// How much the words in it matter, 0 to about 120.
+    pub(super) points: u16,
+    /// The evidence behind most of the points.
+    pub(super) evidence: Evidence,
+    /// How it is built.
+    pub(super) shape: Shape,
+    /// Columns of white space before its content.
+    pub(super) indent: u16,
+    /// The hash of its template: digits, hashes and paths masked.
+    pub(super) template: u64,
+    /// The hash of its content, time stamp and digits of durations aside.
+    pub(super) content: u64,
+}
+
+static FINDER: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
+    AhoCorasick::builder()
+        .match_kind(MatchKind::LeftmostLongest)
+        .ascii_case_insensitive(true)
+        .kind(Some(AhoCorasickKind::DFA))
+        .build(ROWS.iter().map(|row| row.word))
+        .ok()
+});
+
+/// Reads lines.
+#[derive(Debug)]
+pub(super) struct Reader {
+    /// Room for a line without its colours.
+    plain: Vec<u8>,
+    /// Whether what makes words benign is minded.
+    minds_benign: bool,
+}
+
+impl Reader {
+    pub(super) fn new(minds_benign: bool) -> Self {
+        Reader {
+            plain: Vec::new(),
+            minds_benign,
+        }
+    }
+
+    /// Reads a line, given without its line end.
+    pub(super) fn read(&mut self, line: &[u8]) -> Reading {
+        let line = &line[..line.len().min(READ_BYTES)];
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        let line = shape::without_colours(line, &mut self.plain);
+        let start = shape::prefix_len(line);
+        let content = &line[start..];
+        let indent = shape::indent(&content[shape::level_len(content)..]);
+        let body = content.trim_ascii();
+        let words = Words::of(line, line.len() - content.trim_ascii_start().len());
+        let (mut points, mut evidence) = words.judge(body, self.minds_benign);
+        if points < NUMBERED_POINTS && shape::is_numbered(body) {
+            (points, evidence) = (NUMBERED_POINTS, Evidence::Failure);
+        }
+        let (template, content) = shape::hashes(body);
+        Reading {
+            points,
+            evidence,
+            shape: Shape::of(body, indent),
+            indent,
+            template,
+            content,
+        }
+    }
+}
+
+/// Returns how much the words of a text by itself matter; nought if they are not hot.
+pub(super) fn weight(text: &[u8]) -> u32 {
+    let points = Reader::new(true).read(text).points;
+    u32::from(if points >= super::score::HOT {
+        points
+    } else {
+        0
+    })
+}
+
+/// The points of each kind of evidence in a line.
+#[derive(Default)]
+struct Words {
+    failure: u16,
+    trouble: u16,
+    warning: u16,
+    values: u16,
+    outcome: u16,
+    passes: bool,
+    /// Whether it is logged at a level of failure: `[ERROR]`.
+    level: bool,
+    /// Whether it is logged at a level at which nothing fails.
+    calm: bool,
+    /// Whether a failure stands as a label or a mark, which no "passed" beside it makes benign.
+    announced: bool,
+}
+
+impl Words {
+    fn of(line: &[u8], content: usize) -> Words {
+        let mut words = Words::default();
+        let Some(finder) = &*FINDER else {
+            return words;
+        };
+        for hit in finder.find_iter(Input::new(line)) {
+            let row = &ROWS[hit.pattern().as_usize()];
+            let place = Place {
+                line,
+                start: hit.start(),
+                end: hit.end(),
+                content,
+            };
+            words.take(row, &place);
+        }
+        words
+    }
+
+    fn take(&mut self, row: &Row, place: &Place<'_>) {
+        let Some(manner) = place.manner(row.stand) else {
+            return;
+        };
+        match row.sense {
+            Sense::Failure => match place.count() {
+                Some(0) => raise(&mut self.outcome, 25),
+                Some(_) => {
+                    raise(&mut self.outcome, 95);
+                    self.announced = true;
+                }
+                None if manner == Manner::Level => self.level = true,
+                None => {
+                    raise(&mut self.failure, manner.failure_points());
+                    self.announced |= manner != Manner::Prose;
+                }
+            },
+            // `timeout=10` sets something.
+            Sense::Trouble if place.after() == Some(b'=') => {}
+            Sense::Trouble => raise(&mut self.trouble, 45),
+            Sense::Warning => match place.count() {
+                Some(0) => {}
+                _ if manner == Manner::Label => raise(&mut self.warning, 30),
+                _ => raise(&mut self.warning, 22),
+            },
+            Sense::Values if manner == Manner::Prose => raise(&mut self.values, 20),
+            Sense::Values => raise(&mut self.values, 38),
+            Sense::Outcome if place.is_exit() => match place.count() {
+                Some(0) => raise(&mut self.outcome, 20),
+                _ => raise(&mut self.outcome, 90),
+            },
+            Sense::Outcome => raise(&mut self.outcome, 40),
+            Sense::Calm => self.calm |= matches!(manner, Manner::Level | Manner::Label),
+            Sense::Pass => match place.count() {
+                Some(_) => raise(&mut self.outcome, 30),
+                None => self.passes = true,
+            },
+        }
+    }
+
+    /// Returns the points of the line, and the evidence that most of them are from.
+    fn judge(&self, body: &[u8], minds_benign: bool) -> (u16, Evidence) {
+        let kinds = [
+            (self.failure, Evidence::Failure),
+            (self.outcome, Evidence::Outcome),
+            (self.trouble, Evidence::Trouble),
+            (self.values, Evidence::Values),
+            (self.warning, Evidence::Warning),
+        ];
+        let (most, evidence) = kinds
+            .into_iter()
+            .max_by_key(|(points, _)| *points)
+            .unwrap_or_default();
+        match (most, self.level) {
+            (0, false) => return (0, Evidence::Room),
+            (0, true) if body.len() <= EMPTY_BYTES => return (10, Evidence::Level),
+            (0, true) => return (LEVEL_POINTS, Evidence::Level),
+            (_, true) => return (most.max(LEVEL_POINTS) + 10, evidence),
+            (_, false) => {}
+        }
+        let rest: u16 = kinds.iter().map(|(points, _)| *points).sum::<u16>() - most;
+        let place = if shape::has_location(body) { 10 } else { 0 };
+        let points = most + rest / 8 + place;
+        match minds_benign {
+            true => (self.benign(body, points), evidence),
+            false => (points, evidence),
+        }
+    }
+
+    /// Returns what is left of `points` where the line's words name things, or tell that all is well.
+    fn benign(&self, body: &[u8], points: u16) -> u16 {
+        if shape::is_command(body) {
+            return points.min(8);
+        }
+        match self {
+            Words {
+                announced: true, ..
+            } => points,
+            Words { passes: true, .. } => points.min(8),
+            Words { calm: true, .. } => points / 3,
+            _ if shape::is_code(body) => points * 2 / 5,
+            _ => points,
+        }
+    }
+}
+
+fn raise(points: &mut u16, to: u16) {
+    *points = (*points).max(to);
+}

@@ -1,0 +1,430 @@
+//! How a line is built: its time stamp, indent, place in a stack or a snippet, and its template.
+
+/// What a line is within a block.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Shape {
+    /// Nothing but white space.
+    Blank,
+    /// A frame of a stack.
+    Frame,
+    /// A piece of source with its number, a pointer into it, or a remark beside it.
+    Snippet,
+    /// A line of an assertion's difference, or a value on a line of its own.
+    Detail,
+    /// A line drawn with one character.
+    Rule,
+    /// Words in such a line: `==== FAILURES ====`.
+    Heading,
+    /// Any other.
+    Plain,
+}
+
+impl Shape {
+    /// Tells the shape of a line's content, which stands `indent` columns from its margin.
+    pub(super) fn of(body: &[u8], indent: u16) -> Shape {
+        match body {
+            [] => Shape::Blank,
+            _ if is_rule(body) && body.iter().any(u8::is_ascii_alphabetic) => Shape::Heading,
+            _ if is_rule(body) => Shape::Rule,
+            _ if is_frame(body, indent) => Shape::Frame,
+            _ if is_snippet(body) => Shape::Snippet,
+            _ if is_detail(body, indent) => Shape::Detail,
+            _ => Shape::Plain,
+        }
+    }
+}
+
+/// Returns the length of what begins a line before its content: a time stamp, a host and its program, the name of a job.
+pub(super) fn prefix_len(line: &[u8]) -> usize {
+    let job = tabbed_prefix(line);
+    let rest = &line[job..];
+    let stamp = [stamp_len, syslog_len, marked_len, piped_len]
+        .into_iter()
+        .map(|len| len(rest))
+        .find(|len| *len > 0)
+        .unwrap_or(0);
+    job + stamp
+}
+
+/// `2024-05-01T10:00:00.123Z `, `[10:00:00] `, `[   12.345678] `, with the one space behind it.
+fn stamp_len(line: &[u8]) -> usize {
+    let mut at = usize::from(line.first() == Some(&b'['));
+    at += line[at..]
+        .iter()
+        .take(6)
+        .take_while(|&&byte| at == 1 && byte == b' ')
+        .count();
+    let start = at;
+    let (mut digits, mut marks, mut end) = (0, 0, 0);
+    while let Some(&byte) = line.get(at).filter(|_| at - start <= 40) {
+        match byte {
+            b'0'..=b'9' => digits += 1,
+            b':' | b'-' | b'/' => marks += 2,
+            b'.' => marks += 1,
+            b',' | b'+' => {}
+            b'T' | b'Z' if digits > 0 => {}
+            b' ' | b']' | b'\t' if digits >= 4 && (marks >= 4 || (byte == b']' && marks > 0)) => {
+                end = at + 1;
+            }
+            _ => break,
+        }
+        if matches!(byte, b' ' | b'\t') && !line.get(at + 1).is_some_and(u8::is_ascii_digit) {
+            break;
+        }
+        at += 1;
+    }
+    // One space or bracket belongs to the stamp; what follows is the line's own indent.
+    if end > 0 && line[end - 1] == b']' && line.get(end) == Some(&b' ') {
+        end + 1
+    } else {
+        end
+    }
+}
+
+/// `Mar  2 11:17:42 host program[12]: `.
+fn syslog_len(line: &[u8]) -> usize {
+    const MONTHS: [&[u8]; 12] = [
+        b"Jan", b"Feb", b"Mar", b"Apr", b"May", b"Jun", b"Jul", b"Aug", b"Sep", b"Oct", b"Nov",
+        b"Dec",
+    ];
+    let is_date = line.len() > 16
+        && MONTHS.iter().any(|month| line.starts_with(month))
+        && line[9] == b':'
+        && line[12] == b':'
+        && line[15] == b' ';
+    if !is_date {
+        return 0;
+    }
+    let end = memchr::memmem::find(&line[..line.len().min(100)], b": ");
+    end.map_or(16, |end| end + 2)
+}
+
+/// `==1234== `, `#12 3.456 `, `##[error]`.
+fn marked_len(line: &[u8]) -> usize {
+    let digits = |from: usize| {
+        line[from.min(line.len())..]
+            .iter()
+            .take_while(|byte| byte.is_ascii_digit() || **byte == b'.')
+            .count()
+    };
+    match line {
+        [b'=', b'=', ..] => {
+            let end = 2 + digits(2);
+            if end > 2 && line[end..].starts_with(b"==") {
+                (end + 3).min(line.len())
+            } else {
+                0
+            }
+        }
+        [b'#', ..] => {
+            let end = 1 + digits(1);
+            let seconds = digits(end + 1);
+            if end > 1 && line.get(end) == Some(&b' ') && seconds > 2 {
+                (end + seconds + 2).min(line.len())
+            } else {
+                0
+            }
+        }
+        _ => 0,
+    }
+}
+
+/// `web_1  | `.
+fn piped_len(line: &[u8]) -> usize {
+    let name = line
+        .iter()
+        .take(40)
+        .take_while(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.'))
+        .count();
+    let has_letter = line[..name].iter().any(u8::is_ascii_alphabetic);
+    let spaces = line[name..]
+        .iter()
+        .take(20)
+        .take_while(|&&byte| byte == b' ')
+        .count();
+    if has_letter && spaces > 0 && line[name + spaces..].starts_with(b"| ") {
+        name + spaces + 2
+    } else {
+        0
+    }
+}
+
+/// Returns the length of the level in brackets that begins a content, with the one space behind it.
+pub(super) fn level_len(content: &[u8]) -> usize {
+    let word = content
+        .iter()
+        .skip(1)
+        .take(8)
+        .take_while(|byte| byte.is_ascii_uppercase())
+        .count();
+    let is_level =
+        content.first() == Some(&b'[') && word >= 4 && content.get(word + 1) == Some(&b']');
+    if is_level {
+        (word + 3).min(content.len())
+    } else {
+        0
+    }
+}
+
+/// Returns the length of `job<TAB>step<TAB>` before a date, as `gh run view --log` prints it.
+fn tabbed_prefix(line: &[u8]) -> usize {
+    let head = &line[..line.len().min(160)];
+    let Some(tab) = head.iter().rposition(|&byte| byte == b'\t') else {
+        return 0;
+    };
+    let date = &line[tab + 1..];
+    let is_date = date.len() >= 10 && date[..4].iter().all(u8::is_ascii_digit) && date[4] == b'-';
+    if is_date { tab + 1 } else { 0 }
+}
+
+/// Returns the columns of white space that begin a line.
+pub(super) fn indent(content: &[u8]) -> u16 {
+    let mut columns = 0u16;
+    for byte in content.iter().take(200) {
+        match byte {
+            b' ' => columns += 1,
+            b'\t' => columns = columns / 4 * 4 + 4,
+            _ => break,
+        }
+    }
+    columns
+}
+
+/// Tells whether a line is a command with many flags, whose words name things and do not report.
+pub(super) fn is_command(body: &[u8]) -> bool {
+    let flags = body
+        .windows(3)
+        .filter(|window| {
+            window[0] == b' '
+                && window[1] == b'-'
+                && (window[2].is_ascii_alphabetic() || window[2] == b'-')
+        })
+        .count();
+    flags >= 4
+}
+
+/// Tells whether a line names a place in a file: `a.c:12`, `a.c(12,`, `a.java:[12,`, `line 12`.
+pub(super) fn has_location(body: &[u8]) -> bool {
+    memchr::memchr2_iter(b':', b'(', body).any(|at| {
+        let rest = &body[at + 1..];
+        let rest = rest.strip_prefix(b"[").unwrap_or(rest);
+        rest.first().is_some_and(u8::is_ascii_digit)
+            && at > 1
+            && (body[at - 1].is_ascii_alphabetic() || body[at - 1] == b'"')
+            && body[..at].iter().rev().take(6).any(|&byte| byte == b'.')
+    }) || memchr::memmem::find(body, b"line ")
+        .is_some_and(|at| body.get(at + 5).is_some_and(u8::is_ascii_digit))
+}
+
+/// Tells whether a line is an item of a numbered list, as test runners list what failed: `1) name`.
+pub(super) fn is_numbered(body: &[u8]) -> bool {
+    let digits = body.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    (1..=4).contains(&digits) && body[digits..].starts_with(b") ") && body.len() > digits + 3
+}
+
+/// Tells whether a line looks like source, in which words of trouble name things.
+pub(super) fn is_code(body: &[u8]) -> bool {
+    matches!(body.last(), Some(b'{' | b';' | b'}'))
+}
+
+/// Returns a line without the escape sequences that colour it.
+pub(super) fn without_colours<'l>(line: &'l [u8], plain: &'l mut Vec<u8>) -> &'l [u8] {
+    let Some(first) = memchr::memchr(0x1b, line) else {
+        return line;
+    };
+    plain.clear();
+    plain.extend_from_slice(&line[..first]);
+    let mut rest = &line[first..];
+    while let [_, after @ ..] = rest {
+        let sequence = match after {
+            [b'[', parameters @ ..] => {
+                let end = parameters
+                    .iter()
+                    .position(|byte| (0x40..0x7f).contains(byte));
+                2 + end.map_or(parameters.len(), |end| end + 1)
+            }
+            _ => 2.min(rest.len()),
+        };
+        rest = &rest[sequence.min(rest.len())..];
+        let text = memchr::memchr(0x1b, rest).unwrap_or(rest.len());
+        plain.extend_from_slice(&rest[..text]);
+        rest = &rest[text..];
+    }
+    plain
+}
+
+fn is_rule(body: &[u8]) -> bool {
+    let first = body[0];
+    let is_mark = |byte: u8| matches!(byte, b'=' | b'-' | b'_' | b'*' | b'#' | b'~' | b'+');
+    body.len() >= 4
+        && is_mark(first)
+        && body.iter().filter(|&&byte| byte == first).count() * 5 >= body.len() * 3
+}
+
+/// Frames of the large languages: `at f (x.js:1:2)`, `File "x.py", line 1`, `#0 0x.. in f`, `from x.rb:1:in`, `x.go:1 +0x1`.
+fn is_frame(body: &[u8], indent: u16) -> bool {
+    if body.starts_with(b"at ") && indent > 0 {
+        return true;
+    }
+    if body.starts_with(b"File \"") || body.starts_with(b"from ") && has_location(body) {
+        return true;
+    }
+    if body.starts_with(b"... ") && body.ends_with(b"more") {
+        return true;
+    }
+    let digits = body
+        .iter()
+        .skip_while(|&&byte| byte == b'#' || byte == b'[')
+        .take_while(|byte| byte.is_ascii_digit())
+        .count();
+    let numbered = digits > 0
+        && matches!(
+            body.get(digits + usize::from(body[0] == b'#')),
+            Some(b':' | b' ')
+        );
+    if numbered
+        && (body[0] == b'#'
+            || memchr::memmem::find(body, b"::").is_some()
+            || memchr::memmem::find(body, b" 0x").is_some())
+    {
+        return true;
+    }
+    indent > 0 && memchr::memmem::find(body, b" +0x").is_some()
+}
+
+/// `12 | let x`, `--> a.rs:1:2`, `| ^^^`, `^~~~`, `= note:`, `> 12 |`.
+fn is_snippet(body: &[u8]) -> bool {
+    if body.starts_with(b"-->")
+        || body.starts_with(b"= ")
+        || body.starts_with(b"|")
+        || body.starts_with("│".as_bytes())
+    {
+        return true;
+    }
+    let pointer = body
+        .iter()
+        .filter(|&&byte| matches!(byte, b'^' | b'~'))
+        .count();
+    if pointer > 0
+        && body
+            .iter()
+            .all(|&byte| matches!(byte, b'^' | b'~' | b' ' | b'-' | b'|' | b'.' | b'+'))
+    {
+        return true;
+    }
+    let rest = body
+        .strip_prefix(b">")
+        .map_or(body, <[u8]>::trim_ascii_start);
+    let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    digits > 0 && digits < 7 && rest[digits..].trim_ascii_start().starts_with(b"|")
+}
+
+/// `+ 1`, `- 2`, `E   x`, `> x`, `  Expected: x`, `  got: x`.
+fn is_detail(body: &[u8], indent: u16) -> bool {
+    match body {
+        [b'+' | b'-' | b'?', b' ', ..] => indent > 0,
+        [b'E' | b'>', b' ', b' ', ..] => true,
+        _ => {
+            let label = body.iter().take(24).position(|&byte| byte == b':');
+            indent > 0
+                && label.is_some_and(|at| {
+                    at > 1
+                        && body[..at]
+                            .iter()
+                            .all(|byte| byte.is_ascii_alphabetic() || *byte == b' ')
+                })
+        }
+    }
+}
+
+const SEED: u64 = 0x9E37_79B9_7F4A_7C15;
+
+fn mix(hash: u64, word: u64) -> u64 {
+    (hash.rotate_left(5) ^ word).wrapping_mul(SEED)
+}
+
+/// Returns the hash of a line's template and of its content.
+///
+/// The template is its first word and its punctuation, with digits, hashes and paths masked, so that lines that one
+/// statement printed share it. The content is all of it, times and durations masked.
+pub(super) fn hashes(body: &[u8]) -> (u64, u64) {
+    let (mut template, mut content) = (SEED, SEED);
+    for (at, token) in body
+        .split(|&byte| byte == b' ')
+        .filter(|token| !token.is_empty())
+        .enumerate()
+    {
+        let mut bits = 0u8;
+        for &byte in token {
+            bits |= CLASS[byte as usize];
+        }
+        let has_digit = bits & DIGIT != 0;
+        if has_digit && is_code_of_rule(token) {
+            template = mix(template, hash_bytes(&token[..1]));
+        } else if bits & SLASH != 0 {
+            template = mix(template, u64::from(b'/'));
+        } else if has_digit && bits & PUNCT == 0 {
+            template = mix(template, u64::from(b'0'));
+        } else if at == 0 && !has_digit {
+            template = mix(template, hash_bytes(token));
+        } else if bits & PUNCT != 0 {
+            template = token
+                .iter()
+                .filter(|&&byte| CLASS[byte as usize] & PUNCT != 0)
+                .fold(template, |hash, &byte| mix(hash, u64::from(byte)));
+        }
+        let is_time = has_digit && bits & (SLASH | LETTER) == 0;
+        content = mix(content, if is_time { 0 } else { hash_bytes(token) });
+    }
+    (template, content)
+}
+
+/// Tells whether a word is the code of a rule, such as `E1111:` or `SC2086`, of which the letter tells the kind.
+fn is_code_of_rule(token: &[u8]) -> bool {
+    let letters = token
+        .iter()
+        .take_while(|byte| byte.is_ascii_uppercase())
+        .count();
+    let digits = token[letters..]
+        .iter()
+        .take_while(|byte| byte.is_ascii_digit())
+        .count();
+    (1..=4).contains(&letters) && (3..=5).contains(&digits) && token.len() <= letters + digits + 1
+}
+
+fn hash_bytes(bytes: &[u8]) -> u64 {
+    let (words, rest) = bytes.as_chunks::<8>();
+    let hash = words.iter().fold(bytes.len() as u64, |hash, word| {
+        mix(hash, u64::from_le_bytes(*word))
+    });
+    rest.iter()
+        .fold(hash, |hash, &byte| mix(hash, u64::from(byte)))
+}
+
+const DIGIT: u8 = 1;
+const SLASH: u8 = 2;
+const PUNCT: u8 = 4;
+const LETTER: u8 = 8;
+
+static CLASS: [u8; 256] = classes();
+
+const fn classes() -> [u8; 256] {
+    let mut table = [LETTER; 256];
+    let mut byte = 0;
+    while byte < 128 {
+        let b = byte as u8;
+        table[byte] = if b.is_ascii_digit() {
+            DIGIT
+        } else if b == b'/' || b == b'\\' {
+            SLASH | PUNCT
+        } else if b.is_ascii_punctuation() && b != b'_' && b != b'.' && b != b'-' && b != b',' {
+            PUNCT
+        } else if b.is_ascii_alphabetic() || b == b'_' {
+            LETTER
+        } else {
+            0
+        };
+        byte += 1;
+    }
+    table
+}
