@@ -4,9 +4,11 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Arg, ArgAction, Args, CommandFactory as _, Parser, Subcommand, ValueEnum};
+use overspill::Salience;
 use overspill::settings::SETTINGS;
 
 use crate::commands::tools;
+use crate::config;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -28,9 +30,8 @@ Examples:
     after_help = EXAMPLES
 )]
 pub(crate) struct Cli {
-    /// How the result of `truncate` or `run` is printed
-    #[arg(long, value_enum)]
-    pub(crate) format: Option<Format>,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
     #[command(subcommand)]
     pub(crate) command: Option<Command>,
 }
@@ -67,16 +68,54 @@ pub(crate) enum Command {
 pub(crate) struct TruncateArgs {
     /// The file to bound; stdin if there is none, or for `-`
     pub(crate) file: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
+
+/// What is wanted of a bounded output.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct OutputArgs {
     /// How the result is printed
     #[arg(long, value_enum)]
     pub(crate) format: Option<Format>,
+    /// What the output is asked for: under `smart`, lines with these words rise [env: TOOL_QUERY]
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) query: Option<String>,
+    /// Tell on stderr why each run of lines was kept, under `smart`
+    #[arg(long)]
+    pub(crate) explain: bool,
+    /// Print what was kept without the notice, for a program that reads it
+    #[arg(long)]
+    pub(crate) no_notice: bool,
+}
+
+impl OutputArgs {
+    /// Returns these with what was given before the subcommand for what was not given behind it.
+    pub(crate) fn over(&self, outer: &OutputArgs) -> OutputArgs {
+        OutputArgs {
+            format: self.format.or(outer.format),
+            query: self.query.clone().or_else(|| outer.query.clone()),
+            explain: self.explain || outer.explain,
+            no_notice: self.no_notice || outer.no_notice,
+        }
+    }
+
+    /// Returns how the result is printed.
+    pub(crate) fn format(&self) -> Format {
+        self.format.unwrap_or_default()
+    }
+
+    /// Returns what the `smart` strategy goes by; `known` is the query if none was given.
+    pub(crate) fn salience(&self, known: &str) -> Salience {
+        let given = self.query.clone().or_else(config::query);
+        Salience::default().query(given.as_deref().unwrap_or(known))
+    }
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct RunArgs {
-    /// How the result is printed
-    #[arg(long, value_enum)]
-    pub(crate) format: Option<Format>,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
     /// Print nothing but the output: no progress, no remarks on stderr
     #[arg(long, short)]
     pub(crate) quiet: bool,

@@ -78,6 +78,11 @@ pub(crate) fn read(path: &Path, root: &Path) -> anyhow::Result<FileSettings> {
     Ok(FileSettings::parse(&shown, &text)?)
 }
 
+/// Returns what the output is asked for, as whoever calls us knows it.
+pub(crate) fn query() -> Option<String> {
+    variable("TOOL_QUERY").map(|query| query.to_string_lossy().into_owned())
+}
+
 /// Returns variables that look like settings but are none.
 pub(crate) fn unknown_variables() -> Vec<String> {
     let known = |name: &str| {

@@ -15,7 +15,7 @@ use std::process::ExitCode;
 use clap::FromArgMatches as _;
 
 use crate::app::App;
-use crate::args::{Cli, Command, Format};
+use crate::args::{Cli, Command, OutputArgs};
 
 fn main() -> ExitCode {
     let matches = match args::command().try_get_matches() {
@@ -36,17 +36,17 @@ fn main() -> ExitCode {
 }
 
 fn run(cli: &Cli, matches: &clap::ArgMatches) -> anyhow::Result<ExitCode> {
-    let format = |own: Option<Format>| own.or(cli.format).unwrap_or_default();
+    let wanted = |own: &OutputArgs| own.over(&cli.output);
     let Some(command) = &cli.command else {
-        return commands::truncate::from_pipe(&App::new(matches)?, format(None));
+        return commands::truncate::from_pipe(&App::new(matches)?, &cli.output);
     };
     match command {
         Command::Truncate(args) => commands::truncate::run(
             &App::new(matches)?,
             args.file.as_deref(),
-            format(args.format),
+            &wanted(&args.output),
         ),
-        Command::Run(args) => commands::run::run(&App::new(matches)?, args, format(args.format)),
+        Command::Run(args) => commands::run::run(&App::new(matches)?, args, &wanted(&args.output)),
         Command::Show(args) => commands::show::run(&App::new(matches)?, args),
         Command::List(args) => commands::list::run(&App::new(matches)?, args),
         Command::Clean(args) => commands::clean::run(&App::new(matches)?, args),

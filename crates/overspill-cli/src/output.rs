@@ -2,10 +2,12 @@
 
 use std::io::{self, Write as _};
 
-use overspill::{Bounded, Code, Envelope, Lang, Outcome, Sink, decode, io_cause, notice};
+use overspill::{
+    Bounded, Code, Envelope, Lang, Outcome, Reason, Sink, Strategy, decode, io_cause, notice,
+};
 use serde_json::{Map, Value, json};
 
-use crate::args::Format;
+use crate::args::{Format, OutputArgs};
 
 /// Writes bytes to stdout. A reader that went away is no trouble.
 pub(crate) fn print(bytes: &[u8]) -> io::Result<()> {
@@ -40,23 +42,55 @@ pub(crate) struct Facts {
 pub(crate) fn print_output(
     sink: Sink<'_>,
     outcome: Outcome,
-    format: Format,
+    wanted: &OutputArgs,
     facts: &Facts,
 ) -> io::Result<()> {
-    let lang = sink.policy().lang;
-    if format == Format::Text {
-        return match sink.finish(outcome) {
-            Bounded::Whole(bytes) => print(&bytes),
-            Bounded::Cut(cut) => print_line(&cut.content),
-        };
-    }
-    let render = |bounded: &Bounded<'_>| match format {
+    let (lang, strategy) = (sink.policy().lang, sink.policy().strategy);
+    let render = |bounded: &Bounded<'_>| match wanted.format() {
         Format::Envelope => as_envelope(bounded, lang, facts.clone()).to_json(),
-        _ => as_json(bounded).to_string(),
+        Format::Json => as_json(bounded).to_string(),
+        Format::Text => String::new(),
     };
-    print_line(&render(
-        &sink.finish_as(outcome, |bounded| render(bounded).chars().count()),
-    ))
+    let bounded = match wanted.format() {
+        Format::Text => sink.finish(outcome),
+        _ => sink.finish_as(outcome, |bounded| render(bounded).chars().count()),
+    };
+    match (&bounded, wanted.format()) {
+        (Bounded::Whole(bytes), Format::Text) => print(bytes)?,
+        (Bounded::Cut(cut), Format::Text) if wanted.no_notice => print_line(&cut.preview)?,
+        (Bounded::Cut(cut), Format::Text) => print_line(&cut.content)?,
+        _ => print_line(&render(&bounded))?,
+    }
+    if wanted.explain {
+        explain(&bounded, strategy);
+    }
+    Ok(())
+}
+
+/// Tells on stderr why each run of lines was kept.
+fn explain(bounded: &Bounded<'_>, strategy: Strategy) {
+    let mut stderr = io::stderr().lock();
+    let lines = match bounded {
+        Bounded::Whole(_) => "overspill: nothing was cut\n".to_owned(),
+        Bounded::Cut(cut) if cut.reasons.is_empty() => {
+            format!("overspill: kept by `{strategy}`, not line by line\n")
+        }
+        Bounded::Cut(cut) => {
+            let row = |reason: &Reason| {
+                let lines = format!("{}-{}", reason.first, reason.last);
+                let evidence: Vec<&str> = reason.evidence.iter().map(|kind| kind.name()).collect();
+                format!(
+                    "{lines:>21} {:>6}  {}\n",
+                    reason.points,
+                    evidence.join(", ")
+                )
+            };
+            let head = format!("{:>21} {:>6}  {}\n", "lines", "points", "evidence");
+            head + &cut.reasons.iter().map(row).collect::<String>()
+        }
+    };
+    // Remarks that nobody reads are no trouble.
+    drop(stderr.write_all(lines.as_bytes()));
 }
 
 fn as_json(bounded: &Bounded<'_>) -> Value {

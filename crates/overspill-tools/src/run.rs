@@ -9,7 +9,9 @@ use std::process::{Command, ExitStatus, Stdio};
 use std::time::Duration;
 
 use overspill::notice::{self, Message};
-use overspill::{Answer, Code, Context, Outcome, Sink, Tool, ToolError, io_cause};
+use overspill::{
+    Answer, Code, Context, Outcome, Policy, Salience, Sink, Tool, ToolError, io_cause,
+};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -45,7 +47,10 @@ impl Tool for Run {
     fn run(&self, cx: &Context<'_>, params: RunParams) -> Result<Answer, ToolError> {
         check(cx, &params.command)?;
         let place = target::directory(cx, &params.cwd)?;
-        let policy = cx.policy();
+        let policy = Policy {
+            salience: Salience::default().query(&params.command),
+            ..cx.policy()
+        };
         let mut sink = Sink::of_terminal(&policy);
         let mut running = start(&place, &params).map_err(|error| match error.kind() {
             io::ErrorKind::PermissionDenied => target::trouble(cx, &params.cwd, &error),

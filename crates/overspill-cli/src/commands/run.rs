@@ -6,12 +6,12 @@ use std::io::{self, Write as _};
 use std::process::{Command, ExitCode};
 use std::time::Instant;
 
-use overspill::{Code, Envelope, Lang, Outcome, Sink, io_cause, notice};
+use overspill::{Code, Envelope, Lang, Outcome, Policy, Sink, io_cause, notice};
 use overspill_tools::process::{Left, Running, exit_code};
 use serde_json::{Map, Value, json};
 
 use crate::app::App;
-use crate::args::{Format, RunArgs};
+use crate::args::{Format, OutputArgs, RunArgs};
 use crate::exit;
 use crate::output::{self, Facts};
 use crate::progress::Progress;
@@ -24,16 +24,19 @@ const CANNOT_RUN: u8 = 126;
 const NOT_FOUND: u8 = 127;
 
 /// Runs a command, prints its bounded output, and returns its exit code.
-pub(crate) fn run(app: &App, args: &RunArgs, format: Format) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(app: &App, args: &RunArgs, wanted: &OutputArgs) -> anyhow::Result<ExitCode> {
     let tool = app.tool(TOOL);
     let effective = app.host.settings().effective(tool);
-    let policy = app.host.policy(tool, &effective);
+    let policy = Policy {
+        salience: wanted.salience(&command_line(args)),
+        ..app.host.policy(tool, &effective)
+    };
     let start = Instant::now();
     signals::outlive_file_limit()?;
     let caught = Caught::new()?;
     let mut running = match spawn(args) {
         Ok(running) => running,
-        Err(error) => return Ok(cannot_run(app, args, &error, format, policy.lang)),
+        Err(error) => return Ok(cannot_run(app, args, &error, wanted.format(), policy.lang)),
     };
     let forwarding = caught.forward_to(running.id());
     let mut sink = if args.raw {
@@ -70,7 +73,7 @@ pub(crate) fn run(app: &App, args: &RunArgs, format: Format) -> anyhow::Result<E
         cwd: app.host.cwd().to_owned(),
     };
     // Whatever becomes of what we print, the exit code is the command's.
-    if let Err(error) = output::print_output(sink, outcome, format, &facts) {
+    if let Err(error) = output::print_output(sink, outcome, wanted, &facts) {
         drop(writeln!(io::stderr().lock(), "overspill: {error}"));
     }
     if taken.left == Left::Behind && !args.quiet {
@@ -90,6 +93,16 @@ fn params(args: &RunArgs) -> Map<String, Value> {
         .map(|part| part.to_string_lossy())
         .collect();
     [("command".to_owned(), command)].into_iter().collect()
+}
+
+/// Returns the command as the query that its output answers.
+fn command_line(args: &RunArgs) -> String {
+    let words: Vec<_> = args
+        .command
+        .iter()
+        .map(|part| part.to_string_lossy())
+        .collect();
+    words.join(" ")
 }
 
 fn spawn(args: &RunArgs) -> io::Result<Running> {

@@ -12,7 +12,7 @@ use overspill_tools::Buffer;
 use serde_json::{Value, json};
 
 use crate::app::App;
-use crate::args::Format;
+use crate::args::{Format, OutputArgs};
 use crate::exit::{self, usage_error};
 use crate::output::{self, Facts};
 use crate::progress::Progress;
@@ -29,22 +29,25 @@ const JSON_BYTES: u64 = 64 << 20;
 const SLACK_BYTES: usize = 4096;
 
 /// Bounds stdin for a call without a command; without a pipe there is nothing to bound.
-pub(crate) fn from_pipe(app: &App, format: Format) -> anyhow::Result<ExitCode> {
+pub(crate) fn from_pipe(app: &App, wanted: &OutputArgs) -> anyhow::Result<ExitCode> {
     if io::stdin().is_terminal() {
         return Ok(exit::usage(&crate::args::command().error(
             clap::error::ErrorKind::MissingSubcommand,
             "give a command, or pipe something in: `make 2>&1 | overspill`",
         )));
     }
-    run(app, None, format)
+    run(app, None, wanted)
 }
 
 /// Bounds a file or stdin.
-pub(crate) fn run(app: &App, file: Option<&Path>, format: Format) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(app: &App, file: Option<&Path>, wanted: &OutputArgs) -> anyhow::Result<ExitCode> {
     let start = Instant::now();
     let tool = app.tool(TOOL);
     let effective = app.host.settings().effective(tool);
-    let policy = app.host.policy(tool, &effective);
+    let policy = Policy {
+        salience: wanted.salience(""),
+        ..app.host.policy(tool, &effective)
+    };
     let file = file.filter(|path| *path != Path::new("-"));
     let mut input: Box<dyn Read> = match file {
         Some(path) => Box::new(open(path)?),
@@ -57,7 +60,7 @@ pub(crate) fn run(app: &App, file: Option<&Path>, format: Format) -> anyhow::Res
     } else {
         None
     };
-    if format == Format::Envelope {
+    if wanted.format() == Format::Envelope {
         match bound_json(input, &policy)? {
             Some(rest) => input = rest,
             None => return Ok(ExitCode::SUCCESS),
@@ -77,7 +80,7 @@ pub(crate) fn run(app: &App, file: Option<&Path>, format: Format) -> anyhow::Res
     output::print_output(
         sink,
         Outcome::Unknown,
-        format,
+        wanted,
         &Facts {
             failed: None,
             stats,

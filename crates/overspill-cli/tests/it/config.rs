@@ -651,7 +651,7 @@ fn a_wrong_file_is_named_with_line_key_and_what_is_expected() {
     default:\n  max_bytes: 10k
       overspill: `overspill.yaml` line 2: `max_bytes` is `10k`, expected a size in bytes from 1 such as `51200` or `50KiB`, or `off`
     default:\n  strategy: middle
-      overspill: `overspill.yaml` line 2: `strategy` is `middle`, expected `head`, `tail` or `head_tail`
+      overspill: `overspill.yaml` line 2: `strategy` is `middle`, expected `head`, `tail`, `head_tail` or `smart`
     default:\n  max_lines: 1\n  max_lines: 2
       overspill: `overspill.yaml` line 3: `max_lines` stands twice
     default:\n  strategy: head\n  direction: tail
@@ -741,7 +741,7 @@ fn a_wrong_value_is_named_with_its_source_and_what_is_expected() {
     TOOL_OUTPUT_MAX_BYTES=-1 truncate
       overspill: `TOOL_OUTPUT_MAX_BYTES` is `-1`, expected a size in bytes from 1 such as `51200` or `50KiB`, or `off`
     TOOL_OUTPUT_TRUNCATE_DIRECTION=up truncate
-      overspill: `TOOL_OUTPUT_TRUNCATE_DIRECTION` is `up`, expected `head`, `tail` or `head_tail`
+      overspill: `TOOL_OUTPUT_TRUNCATE_DIRECTION` is `up`, expected `head`, `tail`, `head_tail` or `smart`
     TOOL_OUTPUT_RETENTION_DAYS=week truncate
       overspill: `TOOL_OUTPUT_RETENTION_DAYS` is `week`, expected a whole number from 0
     OVERSPILL_CONFIG=none.yaml truncate
@@ -757,11 +757,11 @@ fn a_wrong_value_is_named_with_its_source_and_what_is_expected() {
     truncate --max-tokens 99999999999999999999999
       overspill: `--max-tokens` is `99999999999999999999999`, expected a whole number from 1, or `off`
     truncate --strategy middle
-      overspill: `--strategy` is `middle`, expected `head`, `tail` or `head_tail`
+      overspill: `--strategy` is `middle`, expected `head`, `tail`, `head_tail` or `smart`
     --strategy middle
-      overspill: `--strategy` is `middle`, expected `head`, `tail` or `head_tail`
+      overspill: `--strategy` is `middle`, expected `head`, `tail`, `head_tail` or `smart`
     truncate --preset csv
-      overspill: `--preset` is `csv`, expected `code`, `log` or `error`
+      overspill: `--preset` is `csv`, expected `code`, `log`, `error` or `smart`
     truncate --encoding gpt2
       overspill: `--encoding` is `gpt2`, expected `o200k_base` or `cl100k_base`
     truncate --lang fr

@@ -20,11 +20,12 @@ fn a_hundred_thousand_lines() {
     let sandbox = Sandbox::new();
     let output = sandbox.run(&["run", "--", "seq", "1", "100000"]).quietly(0);
     let expected = format!(
-        "{}\n...98000 lines truncated...\n\n\
+        "{}... [lines 920-98920 omitted] ...\n{}\n\n...98001 lines truncated...\n\n\
          The tool call succeeded but the output was truncated. Full output saved to: tool-output/tool_<TIME>_<ID>_Run.txt\n\
          Use Grep to search the full content or Read with offset and limit to view parts of it.\n\
-         In a shell: overspill show <ID> --grep PATTERN, or --offset 2001 --limit N.\n",
-        seq(2000)
+         In a shell: overspill show <ID> --grep PATTERN, or --offset 920 --limit N.\n",
+        seq(919),
+        seq(100_000).split_off(seq(98_920).len()).trim_end()
     );
     assert_eq!(output.stable(), expected);
     assert_eq!(sandbox.spill(), seq(100_000).as_bytes());
@@ -33,7 +34,12 @@ fn a_hundred_thousand_lines() {
 #[test]
 fn a_failed_command_is_not_said_to_have_succeeded() {
     let sandbox = Sandbox::new();
-    let output = script(&sandbox, &["--max-lines", "2"], "seq 1 9999; exit 7").quietly(7);
+    let output = script(
+        &sandbox,
+        &["--max-lines", "2", "--strategy", "head"],
+        "seq 1 9999; exit 7",
+    )
+    .quietly(7);
     insta::assert_snapshot!(output.stable(), @"
     1
     2
@@ -225,6 +231,8 @@ fn control_codes_are_applied_in_what_is_shown_and_kept_in_the_spill() {
             "run",
             "--max-lines",
             "5",
+            "--strategy",
+            "head",
             "--format",
             "json",
             "--",
@@ -332,7 +340,7 @@ fn a_background_process_that_writes_on_does_not_hold_us() {
     let start = Instant::now();
     let output = script(
         &sandbox,
-        &["--max-lines", "3", "--quiet"],
+        &["--max-lines", "3", "--strategy", "head", "--quiet"],
         "yes & echo $! > pid",
     );
     let took = start.elapsed();
@@ -430,7 +438,7 @@ fn a_cut_output_survives_a_signal() {
     assert!(
         output
             .text()
-            .contains("...28000 lines truncated...\n\nThe tool call failed"),
+            .contains("...28001 lines truncated...\n\nThe tool call failed"),
         "{}",
         output.stable()
     );
@@ -473,7 +481,7 @@ fn json_of_a_run() {
     );
     let output = script(
         &sandbox,
-        &["--format", "json", "--max-lines", "2"],
+        &["--format", "json", "--max-lines", "2", "--strategy", "head"],
         "seq 1 5; exit 4",
     )
     .quietly(4);

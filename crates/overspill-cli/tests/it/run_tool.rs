@@ -143,18 +143,28 @@ fn a_command_that_a_signal_ends() {
 /// The record of a cut of `seq 1 3000`.
 fn record() -> Value {
     json!({
-        "direction": "head", "max_lines": 2000, "max_bytes": 51200,
-        "original_lines": 3000, "original_bytes": 13893, "kept_lines": 2000, "kept_bytes": 8892,
-        "full_output_path": "tool-output/tool_<TIME>_<ID>_Run.txt", "removed": 1000, "unit": "lines", "id": "<ID>",
+        "direction": "smart", "max_lines": 2000, "max_bytes": 51200,
+        "original_lines": 3000, "original_bytes": 13893, "kept_lines": 1999, "kept_bytes": 8966,
+        "full_output_path": "tool-output/tool_<TIME>_<ID>_Run.txt", "removed": 1001, "unit": "lines", "id": "<ID>",
     })
 }
 
 fn notice(how: &str) -> String {
     format!(
-        "...1000 lines truncated...\n\n\
+        "...1001 lines truncated...\n\n\
          The tool call {how} output was truncated. Full output saved to: tool-output/tool_<TIME>_<ID>_Run.txt\n\
          Use Grep to search the full content or Read with offset and limit to view parts of it.\n\
-         In a shell: overspill show <ID> --grep PATTERN, or --offset 2001 --limit N."
+         In a shell: overspill show <ID> --grep PATTERN, or --offset 920 --limit N."
+    )
+}
+
+/// What is kept of 3000 numbers: nothing among them matters more than another, so both ends.
+fn both_ends() -> String {
+    let end: Vec<String> = (1921..=3000).map(|n| n.to_string()).collect();
+    format!(
+        "{}... [lines 920-1920 omitted] ...\n{}",
+        seq(919),
+        end.join("\n")
     )
 }
 
@@ -166,7 +176,7 @@ fn a_long_output_is_cut_and_kept() {
         call(&sandbox, &params),
         json!({
             "status": "partial",
-            "data": { "truncated": true, "truncation": record(), "preview": seq(2000).trim_end() },
+            "data": { "truncated": true, "truncation": record(), "preview": both_ends() },
             "text": notice("succeeded but the"),
             "stats": { "time_ms": null, "exit_code": 0 },
             "context": context(&params, "."),
@@ -183,7 +193,7 @@ fn a_long_output_of_a_command_that_fails() {
         call(&sandbox, &params),
         json!({
             "status": "error",
-            "data": { "truncated": true, "truncation": record(), "preview": seq(2000).trim_end() },
+            "data": { "truncated": true, "truncation": record(), "preview": both_ends() },
             "text": notice("failed and its"),
             "stats": { "time_ms": null, "exit_code": 1 },
             "context": context(&params, "."),
@@ -225,7 +235,7 @@ fn the_time_limit_with_output_that_is_cut() {
         json!({
             "status": "partial",
             "data": {
-                "truncated": true, "truncation": record(), "preview": seq(2000).trim_end(), "aborted_reason": "timeout",
+                "truncated": true, "truncation": record(), "preview": both_ends(), "aborted_reason": "timeout",
             },
             "text": format!(
                 "{}\n[Partial: the command was stopped after 1000ms; this is what it had written by then.]\n{TRY_LONGER}",
@@ -479,7 +489,11 @@ fn control_codes_are_applied_in_what_is_shown_and_kept_in_the_spill() {
     let raw = "\x1b[1;31merror\x1b[0m: no\n 10%\r 55%\r100%\nlast\n";
     sandbox.write("raw", raw);
     let params = json!({ "command": "cat raw" });
-    let envelope = envelope(&call_with(&sandbox, &["--max-lines", "2"], &params));
+    let envelope = envelope(&call_with(
+        &sandbox,
+        &["--max-lines", "2", "--strategy", "head"],
+        &params,
+    ));
     assert_eq!(envelope["data"]["preview"], "error: no\n100%");
     assert_eq!(sandbox.spill(), raw.as_bytes());
 

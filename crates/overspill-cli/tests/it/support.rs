@@ -593,7 +593,7 @@ fn check_record(status: &str, data: &serde_json::Map<String, Value>) -> Result<(
         return Err(format!("`truncation.{key}` is a limit or null"));
     }
     let word = |key: &str| record[key].as_str().unwrap_or("").to_owned();
-    if !["head", "tail", "head_tail"].contains(&word("direction").as_str()) {
+    if !["head", "tail", "head_tail", "smart"].contains(&word("direction").as_str()) {
         return Err("`truncation.direction` is the strategy's name".to_owned());
     }
     if !["lines", "bytes", "chars", "tokens"].contains(&word("unit").as_str()) {
