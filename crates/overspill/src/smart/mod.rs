@@ -3,8 +3,9 @@
 //! Every line gets a score from evidence that holds for any tool (the [`Evidence`] kinds), and the budget is filled by score
 //! in the original order, verbatim, with a marker for each gap. The parts, in the order a line meets them:
 //!
-//! - [`words`]: the table of words that tell of trouble.
-//! - [`reading`], [`place`], [`shape`]: one line by itself: what its words say, how it is built, its template.
+//! - [`words`], [`lexicon`]: the table of words that tell of trouble, and how a word is looked up in it.
+//! - [`scan`], [`place`], [`shape`], [`reading`]: one line by itself: its words and how they stand, its template, its build, and
+//!   what that comes to.
 //! - [`form`]: what the output is as a whole: a diff, records, a table, or text.
 //! - [`sketch`]: how often a template came.
 //! - [`score`]: a line among the others: blocks, repeats, rarity, the query, the two ends.
@@ -19,16 +20,16 @@
 mod document;
 mod form;
 mod json;
+mod lexicon;
 mod pick;
 mod place;
 mod query;
 mod reading;
+mod scan;
 mod score;
 mod shape;
 mod sketch;
 mod words;
-
-use std::cmp::Reverse;
 
 use memchr::memchr;
 
@@ -345,6 +346,21 @@ impl Keeper {
         }
     }
 
+    /// Returns the lowest score of which the lines with a higher one all fit into a quarter of the capacity.
+    fn least_kept(&self, scores: &[score::Score]) -> u32 {
+        let mut costs = vec![0; score::MAX_POINTS as usize + 1];
+        for (line, score) in self.lines.iter().zip(scores) {
+            costs[score.points.min(score::MAX_POINTS) as usize] += line.len + LINE_COST;
+        }
+        let mut room = self.capacity / 4;
+        let fits = |&points: &usize| {
+            let fits = costs[points] <= room;
+            room = room.saturating_sub(costs[points]);
+            !fits
+        };
+        (0..costs.len()).rev().find(fits).unwrap_or(0) as u32
+    }
+
     /// Marks the `---` and `+++` lines above a hunk that begins.
     fn mark_file_header(&mut self) {
         if let [.., old, new] = &mut self.lines[..]
@@ -355,18 +371,26 @@ impl Keeper {
         }
     }
 
-    /// Drops the lines of the lowest scores until half of the capacity is free.
+    /// Drops the lines of the lowest scores until three quarters of the capacity are free.
     fn compact(&mut self) {
         let scores = self.scores(&self.budget);
-        let mut order: Vec<usize> = (0..self.lines.len()).collect();
-        order.sort_unstable_by_key(|&at| (Reverse(scores[at].points), at));
-        let mut room = self.capacity / 2;
+        let least = self.least_kept(&scores);
+        let mut room = self.capacity / 4;
         let mut is_kept = vec![false; self.lines.len()];
-        for at in order {
-            let cost = self.lines[at].len + LINE_COST;
-            if cost <= room {
-                room -= cost;
-                is_kept[at] = true;
+        // Those above the least are sure to fit; of those at it the first that do.
+        for is_above in [true, false] {
+            for (at, line) in self.lines.iter().enumerate() {
+                let cost = line.len + LINE_COST;
+                let points = scores[at].points;
+                let is_meant = if is_above {
+                    points > least
+                } else {
+                    points == least
+                };
+                if is_meant && cost <= room {
+                    room -= cost;
+                    is_kept[at] = true;
+                }
             }
         }
         let mut text = Vec::with_capacity(self.capacity / 2);

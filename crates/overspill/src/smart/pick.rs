@@ -216,12 +216,8 @@ impl<'k> Picker<'k> {
         let mut kept = vec![false; lines.len()];
         let mut order: Vec<usize> = (0..lines.len()).collect();
         order.sort_by_key(|&at| order_of(&lines[at], &self.scores[at]));
-        let mut used = match self.gaps {
-            Gaps::Marked => Cost::default(),
-            Gaps::Counted => self.marker,
-        };
-        let mut gaps = 1;
-        used = used.plus(self.marker);
+        // There is one gap to begin with, and the record that counts what is left out takes no more.
+        let (mut used, mut gaps) = (self.marker, 1);
         for at in order {
             let sides = self.sides(&kept, at);
             let is_alone = sides == 0 && self.scores[at].points < WORTH_A_GAP;

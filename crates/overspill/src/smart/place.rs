@@ -34,20 +34,18 @@ impl Manner {
     }
 }
 
-/// A word where it was found.
+/// A word where it was found in the content of a line.
 pub(super) struct Place<'l> {
     pub(super) line: &'l [u8],
     pub(super) start: usize,
     pub(super) end: usize,
-    /// Where the content of the line begins.
-    pub(super) content: usize,
 }
 
 impl Place<'_> {
     /// Returns how the word stands, or nothing if it may not stand so.
     pub(super) fn manner(&self, stand: Stand) -> Option<Manner> {
         match stand {
-            Stand::Start => (self.start == self.content).then_some(Manner::Label),
+            Stand::Start => (self.start == 0).then_some(Manner::Label),
             Stand::Any => Some(Manner::Loud),
             Stand::Type if self.is_type() => Some(match self.after() {
                 None | Some(b':') => Manner::Type,
@@ -64,7 +62,7 @@ impl Place<'_> {
         let is_loud =
             word.iter().any(u8::is_ascii_uppercase) && !word.iter().any(u8::is_ascii_lowercase);
         let is_bracketed = self.before() == Some(b'[') && self.after() == Some(b']');
-        let is_spaced = self.start <= self.content + 48
+        let is_spaced = self.start <= 48
             && matches!(self.after(), Some(b' ' | b'\t' | b'|'))
             && !matches!(word, b"FAIL" | b"FAILED");
         if is_loud && (is_bracketed || is_spaced) {
@@ -72,7 +70,7 @@ impl Place<'_> {
         }
         match (is_label, is_loud) {
             (true, _) => Manner::Label,
-            (_, true) if self.start == self.content => Manner::Label,
+            (_, true) if self.start == 0 => Manner::Label,
             (_, true) => Manner::Loud,
             _ => Manner::Prose,
         }
@@ -91,8 +89,7 @@ impl Place<'_> {
     }
 
     fn is_first_word(&self) -> bool {
-        let between = self.line.get(self.content..self.start);
-        between.is_none_or(|between| !between.contains(&b' '))
+        !self.line[..self.start].contains(&b' ')
     }
 
     /// Tells whether the word ends a type's name: a capital behind a letter, or behind a dot.

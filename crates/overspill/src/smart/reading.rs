@@ -2,17 +2,14 @@
 //!
 //! Pure functions of the line. How often its template came and what stands around it is not known here.
 
-use std::sync::LazyLock;
-
-use aho_corasick::{AhoCorasick, AhoCorasickKind, Input, MatchKind};
-
 use super::Evidence;
 use super::place::{LEVEL_POINTS, Manner, Place};
+use super::scan;
 use super::shape::{self, Shape};
-use super::words::{ROWS, Row, Sense};
+use super::words::{Row, Sense};
 
 /// More of a line than this is not read: what it is shows at its start.
-const READ_BYTES: usize = 2048;
+const READ_BYTES: usize = 512;
 
 /// A line of no more than this has a level and nothing else.
 const EMPTY_BYTES: usize = 12;
@@ -36,15 +33,6 @@ pub(super) struct Reading {
     /// The hash of its content, time stamp and digits of durations aside.
     pub(super) content: u64,
 }
-
-static FINDER: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
-    AhoCorasick::builder()
-        .match_kind(MatchKind::LeftmostLongest)
-        .ascii_case_insensitive(true)
-        .kind(Some(AhoCorasickKind::DFA))
-        .build(ROWS.iter().map(|row| row.word))
-        .ok()
-});
 
 /// Reads lines.
 #[derive(Debug)]
@@ -72,19 +60,26 @@ impl Reader {
         let content = &line[start..];
         let indent = shape::indent(&content[shape::level_len(content)..]);
         let body = content.trim_ascii();
-        let words = Words::of(line, line.len() - content.trim_ascii_start().len());
+        let mut words = Words::default();
+        let hashes = scan::scan(body, |hit| {
+            let place = Place {
+                line: body,
+                start: hit.start,
+                end: hit.end,
+            };
+            words.take(hit.row, &place);
+        });
         let (mut points, mut evidence) = words.judge(body, self.minds_benign);
         if points < NUMBERED_POINTS && shape::is_numbered(body) {
             (points, evidence) = (NUMBERED_POINTS, Evidence::Failure);
         }
-        let (template, content) = shape::hashes(body);
         Reading {
             points,
             evidence,
             shape: Shape::of(body, indent),
             indent,
-            template,
-            content,
+            template: hashes.template,
+            content: hashes.content,
         }
     }
 }
@@ -117,24 +112,6 @@ struct Words {
 }
 
 impl Words {
-    fn of(line: &[u8], content: usize) -> Words {
-        let mut words = Words::default();
-        let Some(finder) = &*FINDER else {
-            return words;
-        };
-        for hit in finder.find_iter(Input::new(line)) {
-            let row = &ROWS[hit.pattern().as_usize()];
-            let place = Place {
-                line,
-                start: hit.start(),
-                end: hit.end(),
-                content,
-            };
-            words.take(row, &place);
-        }
-        words
-    }
-
     fn take(&mut self, row: &Row, place: &Place<'_>) {
         let Some(manner) = place.manner(row.stand) else {
             return;

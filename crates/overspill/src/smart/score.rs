@@ -4,9 +4,6 @@
 //! does not add up: the strongest counts. The weights were set by what keeps most of the lines that people marked in real
 //! logs, and hold for all tools alike.
 
-use std::collections::HashSet;
-use std::hash::{BuildHasherDefault, DefaultHasher};
-
 use super::form::Role;
 use super::pick::Budget;
 use super::shape::Shape;
@@ -34,6 +31,9 @@ const CONTEXT_LINES: usize = 3;
 
 /// What a header that the lines below it need is worth.
 const STRUCTURE: u32 = 13_000;
+
+/// No score is higher.
+pub(super) const MAX_POINTS: u32 = 20_000;
 
 /// A score, and the evidence that it is from.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -212,12 +212,12 @@ impl Scorer<'_> {
 
     /// Lowers lines that repeat what came before.
     fn damp(&self, scores: &mut [Score]) {
-        let mut seen: HashSet<u64, BuildHasherDefault<DefaultHasher>> = HashSet::default();
+        let mut seen = Seen::new(self.lines.len());
         for (line, score) in self.lines.iter().zip(scores).rev() {
-            let is_last = seen.insert(line.reading.content);
             let share = match line.repeats {
+                // Most lines come once, and need not be looked up.
                 0 => 100,
-                _ if is_last => 50,
+                _ if seen.is_new(line.reading.content) => 50,
                 repeats => 40 / (1 + repeats.ilog2() / 2).min(4),
             };
             score.points = score.points * share / 100;
@@ -305,6 +305,33 @@ impl Scorer<'_> {
                 self.raise(&mut scores[at + 1], least * 90, Evidence::Context);
             }
         }
+    }
+}
+
+/// The contents that were seen, by their hashes, which are as good as random.
+struct Seen {
+    slots: Vec<u64>,
+}
+
+impl Seen {
+    fn new(most: usize) -> Self {
+        Seen {
+            slots: vec![0; (2 * most).next_power_of_two()],
+        }
+    }
+
+    /// Tells whether a content comes for the first time.
+    fn is_new(&mut self, content: u64) -> bool {
+        let content = content.max(1);
+        let mut at = (content ^ content >> 32) as usize % self.slots.len();
+        while self.slots[at] != 0 {
+            if self.slots[at] == content {
+                return false;
+            }
+            at = (at + 1) % self.slots.len();
+        }
+        self.slots[at] = content;
+        true
     }
 }
 

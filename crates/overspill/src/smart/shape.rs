@@ -38,11 +38,13 @@ impl Shape {
 pub(super) fn prefix_len(line: &[u8]) -> usize {
     let job = tabbed_prefix(line);
     let rest = &line[job..];
-    let stamp = [stamp_len, syslog_len, marked_len, piped_len]
-        .into_iter()
-        .map(|len| len(rest))
-        .find(|len| *len > 0)
-        .unwrap_or(0);
+    let stamp = match rest.first() {
+        Some(b'0'..=b'9' | b'[') => stamp_len(rest),
+        Some(b'=' | b'#') => marked_len(rest),
+        Some(b'A'..=b'Z') => syslog_len(rest).max(piped_len(rest)),
+        Some(b'a'..=b'z') => piped_len(rest),
+        _ => 0,
+    };
     job + stamp
 }
 
@@ -111,7 +113,7 @@ fn marked_len(line: &[u8]) -> usize {
         [b'=', b'=', ..] => {
             let end = 2 + digits(2);
             if end > 2 && line[end..].starts_with(b"==") {
-                (end + 3).min(line.len())
+                end + 2 + usize::from(line.get(end + 2) == Some(&b' '))
             } else {
                 0
             }
@@ -131,6 +133,9 @@ fn marked_len(line: &[u8]) -> usize {
 
 /// `web_1  | `.
 fn piped_len(line: &[u8]) -> usize {
+    if memchr::memchr(b'|', &line[..line.len().min(60)]).is_none() {
+        return 0;
+    }
     let name = line
         .iter()
         .take(40)
@@ -169,7 +174,7 @@ pub(super) fn level_len(content: &[u8]) -> usize {
 /// Returns the length of `job<TAB>step<TAB>` before a date, as `gh run view --log` prints it.
 fn tabbed_prefix(line: &[u8]) -> usize {
     let head = &line[..line.len().min(160)];
-    let Some(tab) = head.iter().rposition(|&byte| byte == b'\t') else {
+    let Some(tab) = memchr::memrchr(b'\t', head) else {
         return 0;
     };
     let date = &line[tab + 1..];
@@ -289,7 +294,13 @@ fn is_frame(body: &[u8], indent: u16) -> bool {
     {
         return true;
     }
-    indent > 0 && memchr::memmem::find(body, b" +0x").is_some()
+    indent > 0 && ends_in_offset(body)
+}
+
+/// Tells whether a line ends in the offset of a frame: ` +0x1f`.
+fn ends_in_offset(body: &[u8]) -> bool {
+    let word = memchr::memrchr(b' ', body).map_or(body, |at| &body[at + 1..]);
+    word.starts_with(b"+0x")
 }
 
 /// `12 | let x`, `--> a.rs:1:2`, `| ^^^`, `^~~~`, `= note:`, `> 12 |`.
@@ -301,11 +312,9 @@ fn is_snippet(body: &[u8]) -> bool {
     {
         return true;
     }
-    let pointer = body
-        .iter()
-        .filter(|&&byte| matches!(byte, b'^' | b'~'))
-        .count();
-    if pointer > 0
+    let is_pointer = |byte: u8| matches!(byte, b'^' | b'~');
+    if matches!(body[0], b'^' | b'~' | b'-' | b'.' | b'+')
+        && body.iter().any(|&byte| is_pointer(byte))
         && body
             .iter()
             .all(|&byte| matches!(byte, b'^' | b'~' | b' ' | b'-' | b'|' | b'.' | b'+'))
@@ -335,96 +344,4 @@ fn is_detail(body: &[u8], indent: u16) -> bool {
                 })
         }
     }
-}
-
-const SEED: u64 = 0x9E37_79B9_7F4A_7C15;
-
-fn mix(hash: u64, word: u64) -> u64 {
-    (hash.rotate_left(5) ^ word).wrapping_mul(SEED)
-}
-
-/// Returns the hash of a line's template and of its content.
-///
-/// The template is its first word and its punctuation, with digits, hashes and paths masked, so that lines that one
-/// statement printed share it. The content is all of it, times and durations masked.
-pub(super) fn hashes(body: &[u8]) -> (u64, u64) {
-    let (mut template, mut content) = (SEED, SEED);
-    for (at, token) in body
-        .split(|&byte| byte == b' ')
-        .filter(|token| !token.is_empty())
-        .enumerate()
-    {
-        let mut bits = 0u8;
-        for &byte in token {
-            bits |= CLASS[byte as usize];
-        }
-        let has_digit = bits & DIGIT != 0;
-        if has_digit && is_code_of_rule(token) {
-            template = mix(template, hash_bytes(&token[..1]));
-        } else if bits & SLASH != 0 {
-            template = mix(template, u64::from(b'/'));
-        } else if has_digit && bits & PUNCT == 0 {
-            template = mix(template, u64::from(b'0'));
-        } else if at == 0 && !has_digit {
-            template = mix(template, hash_bytes(token));
-        } else if bits & PUNCT != 0 {
-            template = token
-                .iter()
-                .filter(|&&byte| CLASS[byte as usize] & PUNCT != 0)
-                .fold(template, |hash, &byte| mix(hash, u64::from(byte)));
-        }
-        let is_time = has_digit && bits & (SLASH | LETTER) == 0;
-        content = mix(content, if is_time { 0 } else { hash_bytes(token) });
-    }
-    (template, content)
-}
-
-/// Tells whether a word is the code of a rule, such as `E1111:` or `SC2086`, of which the letter tells the kind.
-fn is_code_of_rule(token: &[u8]) -> bool {
-    let letters = token
-        .iter()
-        .take_while(|byte| byte.is_ascii_uppercase())
-        .count();
-    let digits = token[letters..]
-        .iter()
-        .take_while(|byte| byte.is_ascii_digit())
-        .count();
-    (1..=4).contains(&letters) && (3..=5).contains(&digits) && token.len() <= letters + digits + 1
-}
-
-fn hash_bytes(bytes: &[u8]) -> u64 {
-    let (words, rest) = bytes.as_chunks::<8>();
-    let hash = words.iter().fold(bytes.len() as u64, |hash, word| {
-        mix(hash, u64::from_le_bytes(*word))
-    });
-    rest.iter()
-        .fold(hash, |hash, &byte| mix(hash, u64::from(byte)))
-}
-
-const DIGIT: u8 = 1;
-const SLASH: u8 = 2;
-const PUNCT: u8 = 4;
-const LETTER: u8 = 8;
-
-static CLASS: [u8; 256] = classes();
-
-const fn classes() -> [u8; 256] {
-    let mut table = [LETTER; 256];
-    let mut byte = 0;
-    while byte < 128 {
-        let b = byte as u8;
-        table[byte] = if b.is_ascii_digit() {
-            DIGIT
-        } else if b == b'/' || b == b'\\' {
-            SLASH | PUNCT
-        } else if b.is_ascii_punctuation() && b != b'_' && b != b'.' && b != b'-' && b != b',' {
-            PUNCT
-        } else if b.is_ascii_alphabetic() || b == b'_' {
-            LETTER
-        } else {
-            0
-        };
-        byte += 1;
-    }
-    table
 }

@@ -1,20 +1,23 @@
 //! Counts how often a hash came, in fixed memory.
 //!
-//! A count-min sketch of two rows with conservative update: never too low, and exact until tens of thousands of different
+//! A count-min sketch of two rows with conservative update: never too low, and nearly exact until ten thousand different
 //! hashes came. Which is enough, since only the order of magnitude of a count matters.
 
-const WIDTH: usize = 1 << 16;
+/// How many cells share a line of the processor's cache. Both places of a hash are in one such line.
+const LINE: usize = 16;
+
+const LINES: usize = 1 << 13;
 
 /// How often each hash came, about.
 #[derive(Debug)]
 pub(super) struct Sketch {
-    rows: Box<[[u32; 2]]>,
+    lines: Box<[[u32; LINE]]>,
 }
 
 impl Default for Sketch {
     fn default() -> Self {
         Sketch {
-            rows: vec![[0; 2]; WIDTH].into_boxed_slice(),
+            lines: vec![[0; LINE]; LINES].into_boxed_slice(),
         }
     }
 }
@@ -22,27 +25,29 @@ impl Default for Sketch {
 impl Sketch {
     /// Counts a hash, and returns how often it came, this time included.
     pub(super) fn add(&mut self, hash: u64) -> u32 {
-        let count = self.count(hash).saturating_add(1);
-        for (row, at) in places(hash).into_iter().enumerate() {
-            let cell = &mut self.rows[at][row];
-            *cell = (*cell).max(count);
+        let (line, [first, second]) = places(hash);
+        let cells = &mut self.lines[line];
+        let count = cells[first].min(cells[second]).saturating_add(1);
+        for at in [first, second] {
+            cells[at] = cells[at].max(count);
         }
         count
     }
 
     /// Returns how often a hash came.
     pub(super) fn count(&self, hash: u64) -> u32 {
-        let [first, second] = places(hash);
-        self.rows[first][0].min(self.rows[second][1])
+        let (line, [first, second]) = places(hash);
+        self.lines[line][first].min(self.lines[line][second])
     }
 }
 
-fn places(hash: u64) -> [usize; 2] {
-    let mixed = (hash ^ (hash >> 32)).wrapping_mul(0xD6E8_FEB8_6659_FD93);
-    [
-        (mixed >> 48) as usize % WIDTH,
-        (mixed >> 24) as usize % WIDTH,
-    ]
+/// Returns the line of a hash and its two places there, the first in its lower half, the second in its upper.
+fn places(hash: u64) -> (usize, [usize; 2]) {
+    let mixed = (hash ^ hash >> 32).wrapping_mul(0xD6E8_FEB8_6659_FD93);
+    let half = LINE / 2;
+    let first = (mixed >> 32) as usize % half;
+    let second = half + (mixed >> 40) as usize % half;
+    ((mixed >> 48) as usize % LINES, [first, second])
 }
 
 #[cfg(test)]

@@ -30,7 +30,7 @@ pub(super) enum Stand {
     Word,
     /// The same, or as the end of a type's name: `KeyError`, `java.io.IOException`.
     Type,
-    /// Anywhere.
+    /// Wherever its first word begins a word, or anywhere if it is not ASCII.
     Any,
     /// At the start of the line, behind its time stamp.
     Start,
@@ -59,11 +59,11 @@ rows! {
     Failure Type: "error" "errors" "exception" "exceptions" "failure" "failures" "fault" "panic";
     Failure Word: "err" "fail" "fails" "failed" "failing" "fatal" "fatals" "panicked" "panics" "traceback" "critical"
         "severe" "emerg" "alert" "abort" "aborted" "aborting" "crash" "crashed" "crashes" "segfault" "killed"
-        "oom" "oomkilled" "crashloopbackoff" "unhandled" "uncaught" "assertion" "bug" "err!" "sigsegv" "sigabrt" "sigkill"
+        "oom" "oomkilled" "crashloopbackoff" "unhandled" "uncaught" "assertion" "bug" "sigsegv" "sigabrt" "sigkill"
         "unsuccessful" "erreur" "fehler" "fehlgeschlagen" "fallo" "errore";
     Failure Any: "segmentation fault" "core dumped" "out of memory" "no space left" "stack overflow" "caused by"
         "undefined reference" "went wrong" "build failed" "build failure" "double free" "data race" "race condition" "use after free" "memory leak" "not ok " "错误" "失败" "异常" "致命" "エラー" "失敗" "ошибка" "오류"
-        "✗" "✘" "✖" "✕" "❌" "🔴" "<<< ";
+        "✗" "✘" "✖" "✕" "❌" "🔴";
     Failure Start: "e: " "e   " "make: ***" "*** " "● " "× " "! " "fail ";
     Trouble Word: "cannot" "can't" "couldn't" "undefined" "undeclared" "unresolved" "unknown" "unrecognized" "unrecognised"
         "unexpected" "invalid" "illegal" "missing" "denied" "refused" "forbidden" "unauthorized" "rejected" "conflict"
@@ -72,9 +72,11 @@ rows! {
         "unsatisfied" "unmet" "duplicate" "ambiguous" "nonzero" "evicted" "unhealthy" "notready" "imagepullbackoff"
         "outdated" "interrupted" "terminated" "rollback" "nomatch" "stalled" "dead" "malformed" "unsafe" "expired"
         "invalidargument" "suppressed" "lost" "unterminated" "problem" "problems" "misplaced" "unbound" "unclosed" "uninitialised" "uninitialized" "dangling" "overlapping" "regression";
+    Trouble Word: "enoent" "eacces" "eperm" "eisdir" "enotdir" "eexist" "enospc" "emfile" "epipe" "econnrefused" "econnreset"
+        "etimedout" "ehostunreach" "eaddrinuse" "enotempty" "enotfound" "eresolve" "elifecycle" "einval";
     Trouble Any: "could not" "unable to" "not found" "no such" "not exist" "timed out" "not supported" "not allowed"
         "not defined" "not declared" "not a valid" "not permitted" "out of range" "out of bounds" "non-zero" "not ready" "back-off"
-        "no module named" "no matching" "no match" "not match" "did not" "does not" "doesn't" "didn't" "must be" "must not" "not installed" "= -1 "
+        "no module named" "no matching" "no match" "not match" "did not" "does not" "doesn't" "didn't" "must be" "must not" "not installed"
         "read-only" "too many" "too long" "too large" "is not" "not satisf" "未找到" "无法" "不能" "не найден";
     Warning Word: "warn" "warning" "warnings" "deprecated" "deprecation" "avertissement" "warnung" "advertencia";
     Warning Any: "警告" "⚠" "предупреждение";
@@ -86,5 +88,5 @@ rows! {
     Outcome Word: "passing" "skipped" "errored";
     Calm Word: "info" "debug" "trace" "notice" "verbose" "note";
     Pass Word: "ok" "pass" "passed" "passes" "success" "successful" "successfully" "succeeded";
-    Pass Any: "✓" "✔" "✅" "[  ok  ]" "up to date" "up-to-date";
+    Pass Any: "✓" "✔" "✅" "up to date" "up-to-date";
 }

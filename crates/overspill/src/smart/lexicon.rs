@@ -1,0 +1,198 @@
+//! The table of words, laid out to be looked up at the speed of a stream.
+//!
+//! A run of letters is looked up by its hash, and only if a word of its length begins with its first two letters. A phrase
+//! is found by its first word, a type's name by its last part. What is not ASCII is looked for by an automaton, and only in
+//! lines that have such characters.
+
+use std::cmp::Reverse;
+use std::sync::LazyLock;
+
+use aho_corasick::AhoCorasick;
+
+use super::words::{ROWS, Row, Stand};
+
+/// A power of two with room to spare for every first word.
+const SLOTS: usize = 2048;
+
+/// A row of the table, found in a line.
+pub(super) struct Hit {
+    pub(super) row: &'static Row,
+    pub(super) start: usize,
+    pub(super) end: usize,
+}
+
+impl Hit {
+    fn new(row: &'static Row, start: usize) -> Self {
+        Hit {
+            row,
+            start,
+            end: start + row.word.len(),
+        }
+    }
+}
+
+/// The one lexicon there is.
+pub(super) static LEXICON: LazyLock<Lexicon> = LazyLock::new(Lexicon::new);
+
+/// The table, laid out.
+pub(super) struct Lexicon {
+    /// By the hash of a first word: the rows that begin with it, the longest first.
+    slots: Vec<Slot>,
+    /// By the first two letters: a bit for each length of a first word that begins so.
+    lengths: Vec<u32>,
+    /// The rows that may be the last part of a type's name.
+    types: Vec<&'static Row>,
+    /// The rows that must stand at the start of a line.
+    starts: Vec<&'static Row>,
+    /// The rows that are not ASCII, and what finds them.
+    signs: Vec<&'static Row>,
+    sign_finder: Option<AhoCorasick>,
+}
+
+#[derive(Clone, Default)]
+struct Slot {
+    hash: u64,
+    rows: Vec<&'static Row>,
+}
+
+impl Lexicon {
+    fn new() -> Self {
+        let (starts, others): (Vec<&Row>, Vec<&Row>) =
+            ROWS.iter().partition(|row| row.stand == Stand::Start);
+        let (words, signs): (Vec<&Row>, Vec<&Row>) =
+            others.into_iter().partition(|row| row.word.is_ascii());
+        let types: Vec<&Row> = words
+            .iter()
+            .copied()
+            .filter(|row| row.stand == Stand::Type)
+            .collect();
+        let mut lexicon = Lexicon {
+            slots: vec![Slot::default(); SLOTS],
+            lengths: vec![0; 1 << 10],
+            types,
+            starts,
+            sign_finder: AhoCorasick::new(signs.iter().map(|row| row.word)).ok(),
+            signs,
+        };
+        words.into_iter().for_each(|row| lexicon.insert(row));
+        lexicon
+    }
+
+    fn insert(&mut self, row: &'static Row) {
+        let word = row.word.as_bytes();
+        let len = word
+            .iter()
+            .take_while(|&&byte| byte.is_ascii_alphabetic() || byte == b'\'')
+            .count();
+        let first = &word[..len];
+        self.lengths[pair(first)] |= 1 << first.len();
+        let slot = self.slot(hash(first));
+        self.slots[slot].hash = hash(first);
+        self.slots[slot].rows.push(row);
+        self.slots[slot]
+            .rows
+            .sort_by_key(|row| Reverse(row.word.len()));
+    }
+
+    /// Returns the slot of a hash, or the empty one where it would be.
+    fn slot(&self, hash: u64) -> usize {
+        let mut at = hash as usize % SLOTS;
+        while self.slots[at].hash != hash && !self.slots[at].rows.is_empty() {
+            at = (at + 1) % SLOTS;
+        }
+        at
+    }
+
+    /// Looks up the run of letters from `start` to `end`, at least two, and returns where what was found ends.
+    pub(super) fn look_up(
+        &self,
+        line: &[u8],
+        start: usize,
+        end: usize,
+        found: &mut impl FnMut(Hit),
+    ) -> usize {
+        let run = &line[start..end];
+        if run.len() < 32 && self.lengths[pair(run)] & (1 << run.len()) != 0 {
+            for &row in &self.slots[self.slot(hash(run))].rows {
+                if row.word.len() <= run.len() || starts_with(&line[start..], row.word) {
+                    found(Hit::new(row, start));
+                    return start + row.word.len();
+                }
+            }
+        }
+        end
+    }
+
+    /// Looks for a type's name whose last part is in the table: `KeyError`.
+    pub(super) fn look_up_type(
+        &self,
+        line: &[u8],
+        start: usize,
+        end: usize,
+        found: &mut impl FnMut(Hit),
+    ) {
+        for &row in &self.types {
+            let part = end.saturating_sub(row.word.len());
+            if part > start
+                && line[part].is_ascii_uppercase()
+                && starts_with(&line[part..], row.word)
+            {
+                found(Hit::new(row, part));
+                return;
+            }
+        }
+    }
+
+    /// Looks for what must stand at the start of a line.
+    pub(super) fn look_at_start(&self, body: &[u8], found: &mut impl FnMut(Hit)) {
+        for &row in &self.starts {
+            if starts_with(body, row.word) {
+                found(Hit::new(row, 0));
+            }
+        }
+    }
+
+    /// Looks for what is not ASCII.
+    pub(super) fn look_for_signs(&self, line: &[u8], found: &mut impl FnMut(Hit)) {
+        let Some(finder) = &self.sign_finder else {
+            return;
+        };
+        for sign in finder.find_iter(line) {
+            found(Hit::new(
+                self.signs[sign.pattern().as_usize()],
+                sign.start(),
+            ));
+        }
+    }
+}
+
+fn starts_with(text: &[u8], word: &str) -> bool {
+    text.len() >= word.len() && text[..word.len()].eq_ignore_ascii_case(word.as_bytes())
+}
+
+/// Returns a number for the first two letters of a run, in either case.
+fn pair(run: &[u8]) -> usize {
+    match run {
+        [first, second, ..] => usize::from(first & 31) << 5 | usize::from(second & 31),
+        _ => 0,
+    }
+}
+
+/// Returns the hash of a run of letters, in either case.
+fn hash(run: &[u8]) -> u64 {
+    const LOWER: u64 = 0x2020_2020_2020_2020;
+    let load = |chunk: &[u8; 8]| u64::from_le_bytes(*chunk) | LOWER;
+    let mix =
+        |hash: u64, word: u64| (hash.rotate_left(23) ^ word).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    let len = run.len() as u64;
+    let hash = match (run.first_chunk::<8>(), run.last_chunk::<8>()) {
+        (Some(first), Some(last)) => mix(mix(len, load(first)), load(last)),
+        _ => {
+            let letters = run
+                .iter()
+                .fold(0, |word, letter| word << 8 | u64::from(letter | 0x20));
+            mix(len, letters)
+        }
+    };
+    hash ^ hash >> 32
+}
