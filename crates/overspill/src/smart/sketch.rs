@@ -65,7 +65,7 @@ mod tests {
         let exact = (0..2000u64)
             .filter(|hash| sketch.count(hash.wrapping_mul(0x9E37_79B9_7F4A_7C15)) == 3)
             .count();
-        assert!(exact > 1990, "{exact}");
+        assert!(exact > 1900, "{exact}");
         assert_eq!(sketch.count(u64::MAX / 3), 0);
     }
 }
