@@ -52,7 +52,7 @@ fn check_end(
     strategy: Strategy,
     limits: &overspill::Limits,
 ) {
-    if shown == "?" || strategy == Strategy::HeadTail {
+    if shown == "?" || !matches!(strategy, Strategy::Head | Strategy::Tail) {
         return;
     }
     let body = text.strip_suffix('\n').unwrap_or(text);

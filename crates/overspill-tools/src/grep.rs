@@ -108,6 +108,10 @@ impl Tool for Grep {
     const DESCRIPTION: &'static str = "Search file contents using regex. Returns matches sorted by file modification time (newest first).";
     type Params = GrepParams;
 
+    fn query(params: &GrepParams) -> Option<String> {
+        Some(params.pattern.clone())
+    }
+
     fn run(&self, cx: &Context<'_>, params: GrepParams) -> Result<Answer, ToolError> {
         let start = Instant::now();
         let time_limit = walk::time_limit(cx);

@@ -9,9 +9,7 @@ use std::process::{Command, ExitStatus, Stdio};
 use std::time::Duration;
 
 use overspill::notice::{self, Message};
-use overspill::{
-    Answer, Code, Context, Outcome, Policy, Salience, Sink, Tool, ToolError, io_cause,
-};
+use overspill::{Answer, Code, Context, Outcome, Sink, Tool, ToolError, io_cause};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -44,13 +42,14 @@ impl Tool for Run {
     const DESCRIPTION: &'static str = "Run a shell command without input. Returns its output, stdout and stderr in order, and its exit code.";
     type Params = RunParams;
 
+    fn query(params: &RunParams) -> Option<String> {
+        Some(params.command.clone())
+    }
+
     fn run(&self, cx: &Context<'_>, params: RunParams) -> Result<Answer, ToolError> {
         check(cx, &params.command)?;
         let place = target::directory(cx, &params.cwd)?;
-        let policy = Policy {
-            salience: Salience::default().query(&params.command),
-            ..cx.policy()
-        };
+        let policy = cx.policy();
         let mut sink = Sink::of_terminal(&policy);
         let mut running = start(&place, &params).map_err(|error| match error.kind() {
             io::ErrorKind::PermissionDenied => target::trouble(cx, &params.cwd, &error),

@@ -67,6 +67,11 @@ pub trait Tool: Send + Sync {
     /// Its parameters. The docs of the fields are what the model reads about them.
     type Params: DeserializeOwned + JsonSchema;
 
+    /// Returns what the output is asked for, if the parameters tell: under the `smart` strategy, lines that answer it rise.
+    fn query(_params: &Self::Params) -> Option<String> {
+        None
+    }
+
     /// Does the work. The answer is complete: cutting it for the model's sake is [`call`]'s job, unless the tool pages.
     fn run(&self, cx: &Context<'_>, params: Self::Params) -> Result<Answer, ToolError>;
 }
@@ -125,9 +130,10 @@ fn wrap<T: Tool>(tool: &T, host: &Host, params: Result<Value, String>) -> Envelo
     let start = Instant::now();
     let params_chars = params.as_ref().map_or(0, |params| params.to_string().len());
     let most = params_bytes(host.settings().effective(T::NAME).max_result_chars());
-    let cx = Context::new(host, T::NAME, params_chars.min(most));
+    let mut cx = Context::new(host, T::NAME, params_chars.min(most));
     let answer = catch_unwind(AssertUnwindSafe(|| {
         let params = params::read::<T>(params.as_ref(), cx.lang())?;
+        cx.ask(T::query(&params));
         tool.run(&cx, params)
     }));
     let answer = answer

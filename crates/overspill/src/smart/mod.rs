@@ -426,3 +426,6 @@ impl Keeper {
         .scores()
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -145,11 +145,28 @@ impl Place<'_> {
             .starts_with(b"exit")
     }
 
+    /// Returns the number that soon follows: `exited with code 3`, `exit status: 3`.
+    pub(super) fn exit_code(&self) -> Option<u64> {
+        const SOON: usize = 16;
+        let rest = &self.line[self.end..];
+        let start = rest.iter().take(SOON).position(u8::is_ascii_digit)?;
+        let digits = rest[start..]
+            .iter()
+            .take_while(|byte| byte.is_ascii_digit())
+            .count();
+        number(&rest[start..start + digits])
+    }
+
     /// Returns the count beside the word: `3 errors`, `errors: 3`, `failed=3`.
     pub(super) fn count(&self) -> Option<u64> {
-        number_before(&self.line[..self.start])
+        self.count_before()
             .or_else(|| number_after(&self.line[self.end..]))
             .or_else(|| is_nought(&self.line[self.end..]).then_some(0))
+    }
+
+    /// Returns the count before the word: `3 passed`, but not `ok 3`.
+    pub(super) fn count_before(&self) -> Option<u64> {
+        number_before(&self.line[..self.start])
     }
 
     fn before(&self) -> Option<u8> {

@@ -126,7 +126,7 @@ impl Words {
                 None if manner == Manner::Level => self.level = true,
                 None => {
                     raise(&mut self.failure, manner.failure_points());
-                    self.announced |= manner != Manner::Prose;
+                    self.announced |= !matches!(manner, Manner::Prose | Manner::Mention);
                 }
             },
             // `timeout=10` sets something.
@@ -139,13 +139,14 @@ impl Words {
             },
             Sense::Values if manner == Manner::Prose => raise(&mut self.values, 20),
             Sense::Values => raise(&mut self.values, 38),
-            Sense::Outcome if place.is_exit() => match place.count() {
+            Sense::Outcome if place.is_exit() => match place.exit_code() {
                 Some(0) => raise(&mut self.outcome, 20),
-                _ => raise(&mut self.outcome, 90),
+                Some(_) => raise(&mut self.outcome, 90),
+                None => raise(&mut self.outcome, 40),
             },
             Sense::Outcome => raise(&mut self.outcome, 40),
             Sense::Calm => self.calm |= matches!(manner, Manner::Level | Manner::Label),
-            Sense::Pass => match place.count() {
+            Sense::Pass => match place.count_before() {
                 Some(_) => raise(&mut self.outcome, 30),
                 None => self.passes = true,
             },

@@ -260,10 +260,12 @@ pub(super) fn without_colours<'l>(line: &'l [u8], plain: &'l mut Vec<u8>) -> &'l
 
 fn is_rule(body: &[u8]) -> bool {
     let first = body[0];
-    let is_mark = |byte: u8| matches!(byte, b'=' | b'-' | b'_' | b'*' | b'#' | b'~' | b'+');
-    body.len() >= 4
-        && is_mark(first)
-        && body.iter().filter(|&&byte| byte == first).count() * 5 >= body.len() * 3
+    if body.len() < 4 || !matches!(first, b'=' | b'-' | b'_' | b'*' | b'#' | b'~' | b'+') {
+        return false;
+    }
+    let ends = [first; 3];
+    let is_framed = body.len() > 6 && body.starts_with(&ends) && body.ends_with(&ends);
+    is_framed || body.iter().filter(|&&byte| byte == first).count() * 5 >= body.len() * 3
 }
 
 /// Frames of the large languages: `at f (x.js:1:2)`, `File "x.py", line 1`, `#0 0x.. in f`, `from x.rb:1:in`, `x.go:1 +0x1`.

@@ -143,6 +143,7 @@ pub struct Context<'h> {
     effective: Effective,
     /// How long the parameters are, which the envelope repeats.
     params_chars: usize,
+    salience: Salience,
 }
 
 impl<'h> Context<'h> {
@@ -152,6 +153,14 @@ impl<'h> Context<'h> {
             tool,
             effective: host.settings.effective(tool),
             params_chars,
+            salience: Salience::default(),
+        }
+    }
+
+    /// Notes what the output is asked for.
+    pub(super) fn ask(&mut self, query: Option<String>) {
+        if let Some(query) = query {
+            self.salience = Salience::default().query(&query);
         }
     }
 
@@ -190,7 +199,10 @@ impl<'h> Context<'h> {
 
     /// Returns how the tool's output is bounded.
     pub fn policy(&self) -> Policy<'h> {
-        self.host.policy(self.tool, &self.effective)
+        Policy {
+            salience: self.salience.clone(),
+            ..self.host.policy(self.tool, &self.effective)
+        }
     }
 
     /// Returns how the tool's output is bounded with options of its own, such as `("preset", "log")`, over the settings.
@@ -199,7 +211,10 @@ impl<'h> Context<'h> {
         for (key, text) in options {
             settings = settings.with_option(key, text, key)?;
         }
-        Ok(self.host.policy(self.tool, &settings.effective(self.tool)))
+        Ok(Policy {
+            salience: self.salience.clone(),
+            ..self.host.policy(self.tool, &settings.effective(self.tool))
+        })
     }
 
     /// Ends an output that was bounded as it came; `dress` adds what else the answer says. The guard holds for the whole
