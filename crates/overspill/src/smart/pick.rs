@@ -6,6 +6,7 @@ use std::cmp::Reverse;
 use super::document;
 use super::form::Role;
 use super::score::Score;
+use super::shape::Shape;
 use super::{Evidence, Keeper, Line, Reason};
 use crate::cut::{Ends, Part, Preview, edge};
 use crate::limits::{CEILING_BYTES, Limits, Removed, Size, Unit};
@@ -17,6 +18,9 @@ const WORTH_A_GAP: u32 = 1500;
 
 /// How many bytes a line has for free when lines are weighed by length: a short line is not worth more for being short.
 const FREE_BYTES: u64 = 1500;
+
+/// How long a frame of a stack counts as.
+const FRAME_BYTES: u64 = 80;
 
 /// How often a preview that proved too long is tried again with less room.
 const TRIES: u32 = 24;
@@ -273,7 +277,12 @@ impl<'k> Picker<'k> {
 /// Returns the place of a line in the order in which lines are kept: by score, the very long ones later. Of equals the first
 /// comes first, but at the end the last.
 fn order_of(line: &Line, score: &Score) -> (Reverse<u64>, u64) {
-    let priority = u64::from(score.points) * 1000 / (FREE_BYTES + line.len as u64);
+    // The frames of a stack stay level, so that it is kept from its start and not in pieces.
+    let len = match line.reading.shape {
+        Shape::Frame => FRAME_BYTES,
+        _ => line.len as u64,
+    };
+    let priority = u64::from(score.points) * 1000 / (FREE_BYTES + len);
     let place = match score.evidence {
         Evidence::Tail => u64::MAX - line.number,
         _ => line.number,

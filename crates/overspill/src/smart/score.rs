@@ -252,7 +252,10 @@ impl Scorer<'_> {
         if line.reading.shape != Shape::Blank && salience.counts(Evidence::Rarity) {
             let rarity = self.rarity(line);
             score.raise(rarity, Evidence::Rarity);
-            score.points += rarity / 2;
+            // The frames of a stack stay level, so that it is kept from its start and not in pieces.
+            if line.reading.shape != Shape::Frame {
+                score.points += rarity / 2;
+            }
         }
     }
 
