@@ -105,10 +105,13 @@ impl OutputArgs {
         self.format.unwrap_or_default()
     }
 
-    /// Returns what the `smart` strategy goes by; `known` is the query if none was given.
-    pub(crate) fn salience(&self, known: &str) -> Salience {
+    /// Returns what the `smart` strategy goes by; `command` made the output, and asks for a little if nothing else does.
+    pub(crate) fn salience(&self, command: &str) -> Salience {
         let given = self.query.clone().or_else(config::query);
-        Salience::default().query(given.as_deref().unwrap_or(known))
+        match given {
+            Some(query) => Salience::default().query(&query),
+            None => Salience::default().command(command),
+        }
     }
 }
 

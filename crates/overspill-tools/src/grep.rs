@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use overspill::notice::Message;
-use overspill::{Answer, Code, Context, Limits, Tool, ToolError};
+use overspill::{Answer, Code, Context, Limits, Salience, Tool, ToolError};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -108,8 +108,8 @@ impl Tool for Grep {
     const DESCRIPTION: &'static str = "Search file contents using regex. Returns matches sorted by file modification time (newest first).";
     type Params = GrepParams;
 
-    fn query(params: &GrepParams) -> Option<String> {
-        Some(params.pattern.clone())
+    fn salience(params: &GrepParams) -> Salience {
+        Salience::default().query(&params.pattern)
     }
 
     fn run(&self, cx: &Context<'_>, params: GrepParams) -> Result<Answer, ToolError> {

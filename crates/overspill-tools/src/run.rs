@@ -9,7 +9,7 @@ use std::process::{Command, ExitStatus, Stdio};
 use std::time::Duration;
 
 use overspill::notice::{self, Message};
-use overspill::{Answer, Code, Context, Outcome, Sink, Tool, ToolError, io_cause};
+use overspill::{Answer, Code, Context, Outcome, Salience, Sink, Tool, ToolError, io_cause};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -42,8 +42,8 @@ impl Tool for Run {
     const DESCRIPTION: &'static str = "Run a shell command without input. Returns its output, stdout and stderr in order, and its exit code.";
     type Params = RunParams;
 
-    fn query(params: &RunParams) -> Option<String> {
-        Some(params.command.clone())
+    fn salience(params: &RunParams) -> Salience {
+        Salience::default().command(&params.command)
     }
 
     fn run(&self, cx: &Context<'_>, params: RunParams) -> Result<Answer, ToolError> {

@@ -20,6 +20,7 @@ pub use self::host::{Context, Host};
 use crate::envelope::{Code, Envelope, Status, carried};
 use crate::limits::CEILING_BYTES;
 use crate::notice::Message;
+use crate::smart::Salience;
 
 /// The most bytes of parameters that an envelope repeats as they were given.
 const PARAMS_BYTES: usize = 4096;
@@ -67,9 +68,9 @@ pub trait Tool: Send + Sync {
     /// Its parameters. The docs of the fields are what the model reads about them.
     type Params: DeserializeOwned + JsonSchema;
 
-    /// Returns what the output is asked for, if the parameters tell: under the `smart` strategy, lines that answer it rise.
-    fn query(_params: &Self::Params) -> Option<String> {
-        None
+    /// Returns what the `smart` strategy goes by, if the parameters tell what the output is asked for.
+    fn salience(_params: &Self::Params) -> Salience {
+        Salience::default()
     }
 
     /// Does the work. The answer is complete: cutting it for the model's sake is [`call`]'s job, unless the tool pages.
@@ -133,7 +134,7 @@ fn wrap<T: Tool>(tool: &T, host: &Host, params: Result<Value, String>) -> Envelo
     let mut cx = Context::new(host, T::NAME, params_chars.min(most));
     let answer = catch_unwind(AssertUnwindSafe(|| {
         let params = params::read::<T>(params.as_ref(), cx.lang())?;
-        cx.ask(T::query(&params));
+        cx.ask(T::salience(&params));
         tool.run(&cx, params)
     }));
     let answer = answer

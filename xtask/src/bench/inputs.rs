@@ -33,6 +33,9 @@ const EVENTS: [&str; 8] = [
 ];
 const BASE64: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
+/// From how many digits on a number in a job's output changes from one run to the next.
+const VARIED_DIGITS: usize = 3;
+
 /// Numbers that look random (xorshift64) and are the same each time.
 pub(crate) struct Numbers(u64);
 
@@ -75,20 +78,10 @@ pub(crate) fn write_log(out: &mut impl Write, bytes: u64) -> io::Result<()> {
 }
 
 fn write_line(line: &mut Vec<u8>, millis: usize, numbers: &mut Numbers) -> io::Result<()> {
-    let (hours, minutes, seconds) = (
-        millis / 3_600_000 % 24,
-        millis / 60_000 % 60,
-        millis / 1000 % 60,
-    );
+    write_time(line, millis)?;
     write!(
         line,
-        "2026-03-{:02}T{hours:02}:{minutes:02}:{seconds:02}",
-        1 + millis / 86_400_000 % 28
-    )?;
-    write!(
-        line,
-        ".{:03}Z {} {} ",
-        millis % 1000,
+        " {} {} ",
         numbers.pick(&LEVELS),
         numbers.pick(&MODULES)
     )?;
@@ -105,6 +98,57 @@ fn write_line(line: &mut Vec<u8>, millis: usize, numbers: &mut Numbers) -> io::R
         numbers.next() as u32,
         numbers.below(5000)
     )
+}
+
+fn write_time(line: &mut Vec<u8>, millis: usize) -> io::Result<()> {
+    let (hours, minutes, seconds) = (
+        millis / 3_600_000 % 24,
+        millis / 60_000 % 60,
+        millis / 1000 % 60,
+    );
+    write!(
+        line,
+        "2026-03-{:02}T{hours:02}:{minutes:02}:{seconds:02}.{:03}Z",
+        1 + millis / 86_400_000 % 28,
+        millis % 1000
+    )
+}
+
+/// Writes the log of a CI that ran many jobs: exactly `bytes` of it. The jobs' outputs come one after the other, again and
+/// again, each line with its time and each time with other numbers in it.
+pub(crate) fn write_jobs(out: &mut impl Write, outputs: &[&str], bytes: u64) -> io::Result<()> {
+    let mut numbers = Numbers::new();
+    let mut left = bytes as usize;
+    let mut line = Vec::new();
+    let mut millis = 0;
+    for text in outputs.iter().cycle().flat_map(|output| output.lines()) {
+        line.clear();
+        millis += numbers.below(120);
+        write_time(&mut line, millis)?;
+        line.push(b' ');
+        write_varied(&mut line, text.as_bytes(), &mut numbers);
+        line.push(b'\n');
+        let taken = line.len().min(left);
+        out.write_all(&line[..taken])?;
+        left -= taken;
+        if left == 0 {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// Copies a line with other digits in its longer numbers. Shorter ones are left: they count failures, and a log in which
+/// every run failed is not what a log is like.
+fn write_varied(line: &mut Vec<u8>, text: &[u8], numbers: &mut Numbers) {
+    for run in text.chunk_by(|a, b| a.is_ascii_digit() == b.is_ascii_digit()) {
+        let is_number = run.len() >= VARIED_DIGITS && run[0].is_ascii_digit();
+        let start = line.len();
+        line.extend_from_slice(run);
+        for byte in line[start..].iter_mut().filter(|_| is_number) {
+            *byte = numbers.pick(b"0123456789");
+        }
+    }
 }
 
 /// Returns the texts that are hard on a tokenizer, each of about `bytes`, with their names.
@@ -162,6 +206,25 @@ mod tests {
                 .lines()
                 .all(|line| line.starts_with("2026-03-01T00:00:"))
         );
+    }
+
+    #[test]
+    fn jobs_repeat_with_other_numbers() {
+        let mut out = Vec::new();
+        write_jobs(&mut out, &["pid 4711\n0 failed\n", "ok\n"], 10_000).unwrap();
+        let log = String::from_utf8(out).unwrap();
+        assert_eq!(log.len(), 10_000);
+        let nth = |n: usize| {
+            log.lines()
+                .nth(n)
+                .and_then(|line| line.split_once("Z "))
+                .unwrap()
+        };
+        assert_eq!(
+            (nth(1).1, nth(2).1, nth(4).1),
+            ("0 failed", "ok", "0 failed")
+        );
+        assert!(nth(0).1.starts_with("pid ") && nth(0).1 != nth(3).1);
     }
 
     #[test]

@@ -7,6 +7,8 @@ mod grep;
 mod inputs;
 mod process;
 mod scratch;
+mod smart;
+mod subject;
 mod table;
 
 use anyhow::{Result, bail};
@@ -17,7 +19,7 @@ struct Bench {
     run: fn() -> Result<()>,
 }
 
-const BENCHES: [Bench; 2] = [
+const BENCHES: [Bench; 3] = [
     Bench {
         name: "core",
         about: "cutting, counting and spilling: time and memory",
@@ -27,6 +29,11 @@ const BENCHES: [Bench; 2] = [
         name: "grep",
         about: "searching the Linux source against ripgrep; fetches both once",
         run: grep::run,
+    },
+    Bench {
+        name: "smart",
+        about: "the lines that matter: how many are kept, by what evidence, how fast",
+        run: smart::run,
     },
 ];
 

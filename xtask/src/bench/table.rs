@@ -64,6 +64,21 @@ pub(crate) fn print_head() {
     println!("| what | claim | measured | | how |\n|---|---|---|---|---|");
 }
 
+/// Returns the row of a program's peak memory in bytes, which is claimed to be under so many megabytes.
+pub(crate) fn memory(what: &str, under: f64, peak: Option<u64>) -> Row<'_> {
+    let how = if peak.is_some() {
+        "`VmHWM`"
+    } else {
+        "only Linux tells"
+    };
+    Row {
+        what,
+        claim: Claim::under(under, "MB"),
+        figure: peak.map(|bytes| bytes as f64 / 1e6),
+        how: how.to_owned(),
+    }
+}
+
 impl Row<'_> {
     /// Prints the row. That is done as soon as it is measured, since a benchmark takes minutes.
     pub(crate) fn print(&self) {

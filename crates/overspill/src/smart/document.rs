@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use super::pick::Budget;
 use super::{json, reading};
 use crate::cut::{Ends, Part, Preview};
 use crate::limits::{Limits, Removed, Size, Unit};
@@ -22,7 +23,7 @@ pub(crate) enum Document {
 
 impl Document {
     pub(crate) fn new(limits: &Limits) -> Self {
-        let held = HELD_BYTES.saturating_add(limits.reach_bytes().saturating_mul(4));
+        let held = HELD_BYTES.saturating_add(Budget::of(limits).bytes().saturating_mul(2));
         Document::Open(Box::new(json::Keeper::new(held, weight)))
     }
 

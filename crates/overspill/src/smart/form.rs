@@ -5,6 +5,8 @@
 
 use serde::de::IgnoredAny;
 
+use super::Ending;
+
 /// What a line is for the structure of the output.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Role {
@@ -20,6 +22,15 @@ pub(super) enum Role {
     Plain,
 }
 
+const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
+
+impl Role {
+    /// Tells whether lines below it need it.
+    pub(super) fn is_header(self) -> bool {
+        matches!(self, Role::Header | Role::Hunk)
+    }
+}
+
 /// How many lines must have the columns of the first before it counts as a table's header.
 const TABLE_LINES: u32 = 4;
 
@@ -30,6 +41,8 @@ pub(super) struct Former {
     /// Lines that are records, and lines that are neither records nor blank.
     records: u64,
     others: u64,
+    /// Whether the last line was no record because the output broke off in it.
+    is_broken_off: bool,
 }
 
 /// What is left of the hunk of a diff.
@@ -41,8 +54,8 @@ struct Hunk {
 
 impl Former {
     /// Returns the role of the next line.
-    pub(super) fn role(&mut self, line: &[u8], is_cut: bool) -> Role {
-        self.count_record(line, is_cut);
+    pub(super) fn role(&mut self, line: &[u8], is_whole: bool, ending: Ending) -> Role {
+        self.count_record(line, is_whole, ending);
         if let Some(role) = self.hunk.role(line) {
             return role;
         }
@@ -56,24 +69,35 @@ impl Former {
         }
     }
 
-    /// Tells whether every line so far is a record.
+    /// Tells whether the last line is a record that the output broke off in.
+    pub(super) fn is_broken_off(&self) -> bool {
+        self.is_broken_off
+    }
+
+    /// Tells whether every line so far is a record, but for a last one that was broken off.
     pub(super) fn is_records(&self) -> bool {
         self.records >= 2 && self.others == 0
     }
 
-    fn count_record(&mut self, line: &[u8], is_cut: bool) {
+    fn count_record(&mut self, line: &[u8], is_whole: bool, ending: Ending) {
         if self.others > 0 {
             return;
         }
+        let line = line
+            .strip_prefix(BYTE_ORDER_MARK)
+            .filter(|_| self.records == 0)
+            .unwrap_or(line);
         let line = line.trim_ascii();
-        let is_record = !is_cut
+        let is_record = is_whole
             && matches!(
                 (line.first(), line.last()),
                 (Some(b'{'), Some(b'}')) | (Some(b'['), Some(b']'))
             )
             && serde_json::from_slice::<IgnoredAny>(line).is_ok();
+        let is_other = !is_record && !line.is_empty();
+        self.is_broken_off = is_other && ending == Ending::Output;
         self.records += u64::from(is_record);
-        self.others += u64::from(!is_record && !line.is_empty());
+        self.others += u64::from(is_other && !self.is_broken_off);
     }
 }
 
@@ -168,13 +192,15 @@ mod tests {
     fn roles(text: &str) -> String {
         let mut former = Former::default();
         text.lines()
-            .map(|line| match former.role(line.as_bytes(), false) {
-                Role::Header => 'H',
-                Role::Hunk => '@',
-                Role::Change => 'c',
-                Role::Same => 's',
-                Role::Plain => '.',
-            })
+            .map(
+                |line| match former.role(line.as_bytes(), true, Ending::Newline) {
+                    Role::Header => 'H',
+                    Role::Hunk => '@',
+                    Role::Change => 'c',
+                    Role::Same => 's',
+                    Role::Plain => '.',
+                },
+            )
             .collect()
     }
 
@@ -195,7 +221,7 @@ mod tests {
         let is_records = |text: &str| {
             let mut former = Former::default();
             text.lines().for_each(|line| {
-                former.role(line.as_bytes(), false);
+                former.role(line.as_bytes(), true, Ending::Newline);
             });
             former.is_records()
         };

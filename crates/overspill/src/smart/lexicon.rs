@@ -42,8 +42,9 @@ pub(super) struct Lexicon {
     lengths: Vec<u32>,
     /// The rows that may be the last part of a type's name.
     types: Vec<&'static Row>,
-    /// The rows that must stand at the start of a line.
+    /// The rows that must stand at the start of a line, and the bytes that they begin with.
     starts: Vec<&'static Row>,
+    initials: [bool; 256],
     /// The rows that are not ASCII, and what finds them.
     signs: Vec<&'static Row>,
     sign_finder: Option<AhoCorasick>,
@@ -70,6 +71,7 @@ impl Lexicon {
             slots: vec![Slot::default(); SLOTS],
             lengths: vec![0; 1 << 10],
             types,
+            initials: initials(&starts),
             starts,
             sign_finder: AhoCorasick::new(signs.iter().map(|row| row.word)).ok(),
             signs,
@@ -145,6 +147,12 @@ impl Lexicon {
 
     /// Looks for what must stand at the start of a line.
     pub(super) fn look_at_start(&self, body: &[u8], found: &mut impl FnMut(Hit)) {
+        if !body
+            .first()
+            .is_some_and(|&first| self.initials[usize::from(first)])
+        {
+            return;
+        }
         for &row in &self.starts {
             if starts_with(body, row.word) {
                 found(Hit::new(row, 0));
@@ -164,6 +172,16 @@ impl Lexicon {
             ));
         }
     }
+}
+
+/// Returns which bytes rows begin with, in either case.
+fn initials(rows: &[&Row]) -> [bool; 256] {
+    let mut initials = [false; 256];
+    for first in rows.iter().filter_map(|row| row.word.bytes().next()) {
+        initials[usize::from(first.to_ascii_lowercase())] = true;
+        initials[usize::from(first.to_ascii_uppercase())] = true;
+    }
+    initials
 }
 
 fn starts_with(text: &[u8], word: &str) -> bool {

@@ -44,8 +44,9 @@ use crate::limits::Limits;
 /// What is held of lines, beyond what the limits ask for.
 const HELD_BYTES: usize = 6 << 20;
 
-/// What is held of one line at least.
-const LINE_BYTES: usize = 64 << 10;
+/// What is held of one line at least, and what is held of its end if it is longer.
+const LINE_BYTES: usize = 256 << 10;
+const LINE_END_BYTES: usize = 4 << 10;
 
 /// From how many lines on a template is common.
 const COMMON: u32 = 8;
@@ -157,15 +158,28 @@ impl Evidence {
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Salience {
     query: Option<String>,
+    is_command: bool,
     without: u32,
 }
 
 impl Salience {
-    /// Returns the same with a query: a question, a pattern, or the command that made the output. Lines with its words rise.
+    /// Returns the same with a query: a question or a pattern. Lines with its words rise.
     #[must_use]
     pub fn query(self, query: &str) -> Self {
         Salience {
             query: Some(query.to_owned()),
+            is_command: false,
+            ..self
+        }
+    }
+
+    /// Returns the same with the command that made the output for a query. It asks for less than a question does: its words
+    /// are often in every line.
+    #[must_use]
+    pub fn command(self, command: &str) -> Self {
+        Salience {
+            query: Some(command.to_owned()),
+            is_command: true,
             ..self
         }
     }
@@ -198,6 +212,15 @@ pub struct Reason {
     pub evidence: Vec<Evidence>,
 }
 
+/// How a line ended.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Ending {
+    /// By its newline.
+    Newline,
+    /// With the output, which may have been broken off in it.
+    Output,
+}
+
 /// A line that is held.
 #[derive(Clone, Copy, Debug)]
 struct Line {
@@ -213,12 +236,12 @@ struct Line {
     role: Role,
     /// How many lines with this content there were before it.
     repeats: u32,
-    /// How many lines with its template there were, itself included.
+    /// How many hot lines of its kind there were, itself included.
     nth: u32,
     /// Which words of the query it has.
     terms: u16,
-    /// Whether it was longer than what is held of it.
-    is_cut: bool,
+    /// Where something is missing in what is held of it, if it was longer.
+    hole: Option<usize>,
 }
 
 /// Takes an output as it comes and holds the lines that matter.
@@ -232,8 +255,10 @@ pub(crate) struct Keeper {
     counts: Counts,
     text: Vec<u8>,
     lines: Vec<Line>,
+    /// How much may be held, and how much of it stays when it is too much.
     capacity: usize,
-    /// The start of the line that has not ended, up to `max_line`.
+    kept: usize,
+    /// The line that has not ended: its start, up to `max_line`, then its end.
     open: Vec<u8>,
     open_len: u64,
     max_line: usize,
@@ -253,24 +278,27 @@ struct Counts {
     terms: TermCounts,
     templates: Sketch,
     contents: Sketch,
+    kinds: Sketch,
 }
 
 impl Keeper {
     pub(crate) fn new(limits: &Limits, salience: &Salience) -> Self {
-        let reach = limits.reach_bytes();
+        let budget = Budget::of(limits);
+        let room = budget.bytes();
         Keeper {
             query: Query::new(salience.query.as_deref().unwrap_or("")),
             salience: salience.clone(),
-            budget: Budget::of(limits),
+            budget,
             reader: Reader::new(salience.counts(Evidence::Benign)),
             former: Former::default(),
             counts: Counts::default(),
             text: Vec::new(),
             lines: Vec::new(),
-            capacity: HELD_BYTES.saturating_add(reach.saturating_mul(4)),
+            kept: (HELD_BYTES / 4).saturating_add(room.saturating_mul(2)),
+            capacity: HELD_BYTES.saturating_add(room.saturating_mul(3)),
             open: Vec::new(),
             open_len: 0,
-            max_line: reach.saturating_mul(2).max(LINE_BYTES),
+            max_line: room.saturating_mul(2).clamp(LINE_BYTES, 4 * LINE_BYTES),
         }
     }
 
@@ -279,11 +307,11 @@ impl Keeper {
         while let Some(newline) = memchr(b'\n', chunk) {
             let line = &chunk[..newline];
             chunk = &chunk[newline + 1..];
-            if self.open_len == 0 {
-                self.take(&line[..line.len().min(self.max_line)], line.len() as u64);
+            if self.open_len == 0 && line.len() <= self.max_line {
+                self.take(line, line.len() as u64, Ending::Newline);
             } else {
                 self.extend(line);
-                self.close();
+                self.close(Ending::Newline);
             }
         }
         self.extend(chunk);
@@ -292,35 +320,55 @@ impl Keeper {
     /// Takes the end of the output into account.
     pub(crate) fn end(&mut self) {
         if self.open_len > 0 {
-            self.close();
+            self.close(Ending::Output);
         }
     }
 
     fn extend(&mut self, piece: &[u8]) {
-        let taken = piece.len().min(self.max_line - self.open.len());
-        self.open.extend_from_slice(&piece[..taken]);
         self.open_len += piece.len() as u64;
+        let taken = piece
+            .len()
+            .min(self.max_line.saturating_sub(self.open.len()));
+        self.open.extend_from_slice(&piece[..taken]);
+        let rest = &piece[taken..];
+        self.open
+            .extend_from_slice(&rest[rest.len().saturating_sub(LINE_END_BYTES)..]);
+        if self.open.len() > self.max_line + 4 * LINE_END_BYTES {
+            let end = self.open.len() - LINE_END_BYTES;
+            self.open.drain(self.max_line..end);
+        }
     }
 
-    fn close(&mut self) {
-        let line = std::mem::take(&mut self.open);
-        self.take(&line, self.open_len);
+    fn close(&mut self, ending: Ending) {
+        let mut line = std::mem::take(&mut self.open);
+        if line.len() > self.max_line + LINE_END_BYTES {
+            let end = line.len() - LINE_END_BYTES;
+            line.drain(self.max_line..end);
+        }
+        self.take(&line, self.open_len, ending);
         self.open = line;
         self.open.clear();
         self.open_len = 0;
     }
 
-    /// Holds a line of `len` bytes, of which `line` is all, or the start.
-    fn take(&mut self, line: &[u8], len: u64) {
-        let is_cut = len > line.len() as u64;
+    /// Holds a line of `len` bytes, of which `line` is all, or its start and its end.
+    fn take(&mut self, line: &[u8], len: u64, ending: Ending) {
+        let hole = (len > line.len() as u64).then_some(self.max_line);
+        if line.is_empty() {
+            return self.take_blank();
+        }
         let reading = self.reader.read(line);
-        let role = self.former.role(line, is_cut);
+        let role = self.former.role(line, hole.is_none(), ending);
         if role == Role::Hunk {
             self.mark_file_header();
         }
         let counts = &mut self.counts;
         let nth = counts.templates.add(reading.template);
         let repeats = counts.contents.add(reading.content) - 1;
+        let nth_of_kind = match reading.points {
+            0 => 0,
+            _ => counts.kinds.add(reading.kind),
+        };
         let terms = self.query.terms_in(line);
         counts.terms.add(terms);
         counts.hot += u64::from(reading.points >= score::HOT);
@@ -335,9 +383,9 @@ impl Keeper {
             reading,
             role,
             repeats,
-            nth,
+            nth: nth_of_kind,
             terms,
-            is_cut,
+            hole,
         });
         counts.bytes += len + 1;
         self.text.extend_from_slice(line);
@@ -346,19 +394,47 @@ impl Keeper {
         }
     }
 
-    /// Returns the lowest score of which the lines with a higher one all fit into a quarter of the capacity.
+    /// Returns the lowest score of which the lines with a higher one all fit into what stays.
     fn least_kept(&self, scores: &[score::Score]) -> u32 {
         let mut costs = vec![0; score::MAX_POINTS as usize + 1];
         for (line, score) in self.lines.iter().zip(scores) {
             costs[score.points.min(score::MAX_POINTS) as usize] += line.len + LINE_COST;
         }
-        let mut room = self.capacity / 4;
+        let mut room = self.kept;
         let fits = |&points: &usize| {
             let fits = costs[points] <= room;
             room = room.saturating_sub(costs[points]);
             !fits
         };
         (0..costs.len()).rev().find(fits).unwrap_or(0) as u32
+    }
+
+    /// Holds a blank line, unless it goes on with two that are held: nobody misses it.
+    fn take_blank(&mut self) {
+        self.counts.lines += 1;
+        self.former.role(b"", true, Ending::Newline);
+        let number = self.counts.lines;
+        let is_third = match &self.lines[..] {
+            [.., first, second] => first.len + second.len == 0 && first.number + 1 == second.number,
+            _ => false,
+        };
+        if is_third {
+            self.counts.bytes += 1;
+            return;
+        }
+        self.lines.push(Line {
+            number,
+            offset: self.counts.bytes,
+            at: self.text.len(),
+            len: 0,
+            reading: Reading::BLANK,
+            role: Role::Plain,
+            repeats: 0,
+            nth: 0,
+            terms: 0,
+            hole: None,
+        });
+        self.counts.bytes += 1;
     }
 
     /// Marks the `---` and `+++` lines above a hunk that begins.
@@ -371,11 +447,11 @@ impl Keeper {
         }
     }
 
-    /// Drops the lines of the lowest scores until three quarters of the capacity are free.
+    /// Drops the lines of the lowest scores.
     fn compact(&mut self) {
         let scores = self.scores(&self.budget);
         let least = self.least_kept(&scores);
-        let mut room = self.capacity / 4;
+        let mut room = self.kept;
         let mut is_kept = vec![false; self.lines.len()];
         // Those above the least are sure to fit; of those at it the first that do.
         for is_above in [true, false] {
@@ -393,7 +469,7 @@ impl Keeper {
                 }
             }
         }
-        let mut text = Vec::with_capacity(self.capacity / 2);
+        let mut text = Vec::with_capacity(self.kept);
         let mut is_kept = is_kept.into_iter();
         self.lines.retain_mut(|line| {
             let keeps = is_kept.next().unwrap_or(false);

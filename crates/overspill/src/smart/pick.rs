@@ -16,11 +16,23 @@ use crate::text;
 /// Below which score a line is not kept away from any other: it is not worth the marker.
 const WORTH_A_GAP: u32 = 1500;
 
-/// How many bytes a line has for free when lines are weighed by length: a short line is not worth more for being short.
+/// How long a line must be at least to count half for its length, whatever the room.
 const FREE_BYTES: u64 = 1500;
 
 /// How long a frame of a stack counts as.
 const FRAME_BYTES: u64 = 80;
+
+/// All of the room, in the parts that less of it is tried in.
+const FULL: usize = 128;
+
+/// A line may have this part of the room; a longer one is cut. Otherwise one of them would take the place of all others.
+const LINE_SHARE: usize = 8;
+
+/// What a line may have in any case, if there is four times as much room.
+const LINE_BYTES: usize = 256;
+
+/// Headers may have this part of the room for themselves.
+const STRUCTURE_SHARE: usize = 2;
 
 /// How often a preview that proved too long is tried again with less room.
 const TRIES: u32 = 24;
@@ -45,6 +57,11 @@ impl Budget {
         }
     }
 
+    /// Returns the bytes there is room for, or about as many as the tokens are.
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes as usize
+    }
+
     /// Returns the percentage of the budget that so much takes.
     pub(super) fn share(&self, bytes: u64, lines: u64) -> u64 {
         let bytes = bytes.saturating_mul(100) / self.bytes.max(1);
@@ -66,9 +83,11 @@ impl Cost {
     /// Returns what a text and its line end cost.
     fn of(text: &str, limits: &Limits) -> Cost {
         let chars = limits.max_chars().map_or(0, |_| text.chars().count() + 1);
-        let tokens = limits
-            .max_tokens()
-            .map_or(0, |_| limits.token_encoding().count(text) as usize + 1);
+        // More than the limit is too much, however much more.
+        let tokens = limits.max_tokens().map_or(0, |max| {
+            let count = limits.token_encoding().count_within(text, max);
+            count.map_or(max, |count| count as usize) + 1
+        });
         Cost {
             lines: 1,
             bytes: text.len() + 1,
@@ -77,11 +96,11 @@ impl Cost {
         }
     }
 
-    /// Returns what the limits leave room for, in 128ths of them. The last line has no line end, so one more fits.
+    /// Returns what the limits leave room for, in parts of [`FULL`]. The last line has no line end, so one more fits.
     fn room(limits: &Limits, scale: usize) -> Cost {
         let of = |limit: Option<usize>, one: usize| {
             limit.map_or(usize::MAX / 256, |limit| {
-                (limit as u128 * scale as u128 / 128) as usize + one
+                (limit as u128 * scale as u128 / FULL as u128) as usize + one
             })
         };
         Cost {
@@ -126,10 +145,10 @@ impl Keeper {
     /// Returns the preview of an output that is over a limit, or nothing if there is too little room for one.
     pub(crate) fn preview(&self, ends: &Ends<'_>, limits: &Limits) -> Option<Preview<'static>> {
         let scores = self.scores(&Budget::of(limits));
-        let mut scale = 128;
+        let mut scale = FULL;
         for _ in 0..TRIES {
-            let picker = Picker::new(self, &scores, limits, scale)?;
-            let preview = picker.preview(ends)?;
+            let (picker, picked) = self.pick(&scores, limits, scale)?;
+            let preview = picker.preview(&picked, ends)?;
             let is_within = Lang::ALL
                 .into_iter()
                 .all(|lang| !crate::cut::is_over(&preview.text(lang), limits));
@@ -139,6 +158,28 @@ impl Keeper {
             scale = scale * 7 / 8;
         }
         None
+    }
+
+    /// Picks lines for a part of the room. Where nothing else needs it, the long ones may have more of it.
+    fn pick<'k>(
+        &'k self,
+        scores: &'k [Score],
+        limits: &'k Limits,
+        scale: usize,
+    ) -> Option<(Picker<'k>, Picked)> {
+        let mut share = LINE_SHARE;
+        let mut picker = Picker::new(self, scores, limits, scale, share)?;
+        let mut picked = picker.pick();
+        while picked.has_cut && picked.is_roomy && share > 1 {
+            share /= 2;
+            let wider = Picker::new(self, scores, limits, scale, share)?;
+            let more = wider.pick();
+            if more.count() < picked.count() {
+                break;
+            }
+            (picker, picked) = (wider, more);
+        }
+        Some((picker, picked))
     }
 
     fn text_of(&self, line: &Line) -> Cow<'_, str> {
@@ -162,6 +203,25 @@ struct Picker<'k> {
     gaps: Gaps,
     room: Cost,
     marker: Cost,
+    /// The most bytes of a line.
+    max_line: usize,
+    /// How long a line must be to count half for it.
+    free_bytes: u64,
+}
+
+/// Which of the held lines are kept.
+struct Picked {
+    is_kept: Vec<bool>,
+    /// Whether one of them is not shown whole.
+    has_cut: bool,
+    /// Whether a quarter of the room is left.
+    is_roomy: bool,
+}
+
+impl Picked {
+    fn count(&self) -> usize {
+        self.is_kept.iter().filter(|is_kept| **is_kept).count()
+    }
 }
 
 impl<'k> Picker<'k> {
@@ -171,8 +231,10 @@ impl<'k> Picker<'k> {
         scores: &'k [Score],
         limits: &'k Limits,
         scale: usize,
+        line_share: usize,
     ) -> Option<Self> {
         let room = Cost::room(limits, scale);
+        let bytes = Budget::of(limits).bytes();
         let all = keeper.counts.lines;
         let longest = Lang::ALL
             .into_iter()
@@ -193,19 +255,15 @@ impl<'k> Picker<'k> {
             gaps,
             room,
             marker,
+            max_line: (bytes / line_share).max(LINE_BYTES.min(bytes / 4)),
+            free_bytes: FREE_BYTES.max(bytes as u64 / 4),
         })
     }
 
-    fn preview(&self, ends: &Ends<'_>) -> Option<Preview<'static>> {
-        let kept = self.pick();
+    fn preview(&self, picked: &Picked, ends: &Ends<'_>) -> Option<Preview<'static>> {
         let mut layout = Layout::default();
-        for (at, line) in self
-            .keeper
-            .lines
-            .iter()
-            .enumerate()
-            .filter(|(at, _)| kept[*at])
-        {
+        let lines = self.keeper.lines.iter().enumerate();
+        for (at, line) in lines.filter(|(at, _)| picked.is_kept[*at]) {
             layout.add(line, &self.shown(line)?, &self.scores[at], self.gaps);
         }
         let all = self.keeper.counts.lines;
@@ -213,37 +271,87 @@ impl<'k> Picker<'k> {
         (layout.size.lines > 0).then(|| layout.into_preview(ends, all))
     }
 
-    /// Returns for each held line whether it is kept.
-    fn pick(&self) -> Vec<bool> {
+    /// Picks lines, best first, as long as they fit, each with the headers that it needs.
+    fn pick(&self) -> Picked {
         let lines = &self.keeper.lines;
-        let needs = needed_headers(lines);
-        let mut kept = vec![false; lines.len()];
+        let headers = headers(lines);
         let mut order: Vec<usize> = (0..lines.len()).collect();
-        order.sort_by_key(|&at| order_of(&lines[at], &self.scores[at]));
+        order.sort_by_key(|&at| self.order_of(at));
+        let mut is_kept = vec![false; lines.len()];
         // There is one gap to begin with, and the record that counts what is left out takes no more.
-        let (mut used, mut gaps) = (self.marker, 1);
+        let (mut used, mut structure) = (self.marker, Cost::default());
+        let mut has_cut = false;
         for at in order {
-            let sides = self.sides(&kept, at);
-            let is_alone = sides == 0 && self.scores[at].points < WORTH_A_GAP;
-            if is_alone || needs[at].is_some_and(|header| !kept[header]) {
+            if is_kept[at] || !self.is_worth(&is_kept, at) {
                 continue;
             }
-            let Some(text) = self.shown(&lines[at]) else {
+            let group = group(&headers, &is_kept, at);
+            let after = self.add(&mut is_kept, &group, used);
+            let is_header = lines[at].role.is_header();
+            let in_headers = structure.plus(after.minus(used));
+            let is_fair = !is_header || in_headers.times(STRUCTURE_SHARE).fits(self.room);
+            if !after.fits(self.room) || !is_fair {
+                group.iter().for_each(|&at| is_kept[at] = false);
                 continue;
-            };
-            let cost = used.plus(Cost::of(&text, self.limits));
-            let (cost, gaps_after) = match (self.gaps, sides) {
-                (Gaps::Counted, _) | (Gaps::Marked, 1) => (cost, gaps),
-                (Gaps::Marked, 0) => (cost.plus(self.marker), gaps + 1),
-                (Gaps::Marked, _) if gaps > 0 => (cost.minus(self.marker), gaps - 1),
-                (Gaps::Marked, _) => (cost, gaps),
-            };
-            if cost.fits(self.room) {
-                (used, gaps) = (cost, gaps_after);
-                kept[at] = true;
             }
+            if is_header {
+                structure = in_headers;
+            }
+            has_cut |= group.iter().any(|&at| self.is_cut(&lines[at]));
+            used = after;
         }
-        kept
+        Picked {
+            is_kept,
+            has_cut,
+            is_roomy: used.times(4).fits(self.room.times(3)),
+        }
+    }
+
+    /// Tells whether a line may be kept at all, as things stand.
+    fn is_worth(&self, is_kept: &[bool], at: usize) -> bool {
+        let line = &self.keeper.lines[at];
+        if self.gaps == Gaps::Counted {
+            let is_last = line.number == self.keeper.counts.lines;
+            let is_broken_off = is_last && self.keeper.former.is_broken_off();
+            return line.reading.shape != Shape::Blank && !is_broken_off;
+        }
+        self.scores[at].points >= WORTH_A_GAP || self.sides(is_kept, at) > 0
+    }
+
+    /// Marks the lines of a group as kept, and returns what is used with them.
+    fn add(&self, is_kept: &mut [bool], group: &[usize], mut used: Cost) -> Cost {
+        for &at in group {
+            let sides = self.sides(is_kept, at);
+            let line = &self.keeper.lines[at];
+            used = used.plus(match self.shown(line) {
+                Some(text) => Cost::of(&text, self.limits),
+                None => self.room,
+            });
+            used = match (self.gaps, sides) {
+                (Gaps::Counted, _) | (Gaps::Marked, 1) => used,
+                (Gaps::Marked, 0) => used.plus(self.marker),
+                (Gaps::Marked, _) => used.minus(self.marker),
+            };
+            is_kept[at] = true;
+        }
+        used
+    }
+
+    /// Returns the place of a line in the order in which lines are kept: by score, the very long ones later. Of equals the
+    /// first comes first, but at the end the last.
+    fn order_of(&self, at: usize) -> (Reverse<u64>, u64) {
+        let (line, score) = (&self.keeper.lines[at], &self.scores[at]);
+        // The frames of a stack stay level, so that it is kept from its start and not in pieces.
+        let len = match line.reading.shape {
+            Shape::Frame => FRAME_BYTES,
+            _ => line.len.min(self.max_line) as u64,
+        };
+        let priority = u64::from(score.points) * self.free_bytes / (self.free_bytes + len);
+        let place = match score.evidence {
+            Evidence::Tail => u64::MAX - line.number,
+            _ => line.number,
+        };
+        (Reverse(priority), place)
     }
 
     /// Returns how many neighbours of a line are kept; beyond either end of the output is as good as kept.
@@ -256,47 +364,53 @@ impl<'k> Picker<'k> {
         usize::from(before) + usize::from(after)
     }
 
-    /// Returns a line as it is shown: whole, or its start if it does not fit alone; nothing if it cannot be shown so.
+    fn is_cut(&self, line: &Line) -> bool {
+        line.hole.is_some() || line.len > self.max_line
+    }
+
+    /// Returns a line as it is shown: whole, or its two ends if it is too long; nothing if it cannot be shown so.
     fn shown(&self, line: &Line) -> Option<Cow<'k, str>> {
         let whole = self.keeper.text_of(line);
-        let is_too_long = line.is_cut
-            || whole.len() > self.room.bytes
-            || (self.limits.max_chars().is_some() && whole.chars().count() > self.room.chars);
-        if !is_too_long {
+        if !self.is_cut(line) {
             return Some(whole);
         }
-        let room = (self.room.bytes.min(self.room.chars) / 4).min(whole.len());
         if self.gaps == Gaps::Counted {
-            return document::shorten(&whole, room).map(Cow::Owned);
+            return document::shorten(&whole, self.max_line).map(Cow::Owned);
         }
-        let end = edge::floor(&whole, whole.floor_char_boundary(room));
-        Some(Cow::Owned(format!("{}...", &whole[..end])))
+        let room = self.max_line.saturating_sub(DOTS.len());
+        let (start, end) = match line.hole {
+            Some(hole) => (
+                &whole[..whole.floor_char_boundary(hole)],
+                &whole[whole.ceil_char_boundary(hole)..],
+            ),
+            None => (&*whole, &*whole),
+        };
+        // Three parts of the start, where it tells what it is, and one of the end.
+        let from = end.ceil_char_boundary(end.len().saturating_sub(room / 4));
+        let until = start.floor_char_boundary(room - room / 4);
+        let (start, end) = (
+            &start[..edge::floor(start, until)],
+            &end[edge::ceil(end, from)..],
+        );
+        Some(Cow::Owned(format!("{start}{DOTS}{end}")))
     }
 }
 
-/// Returns the place of a line in the order in which lines are kept: by score, the very long ones later. Of equals the first
-/// comes first, but at the end the last.
-fn order_of(line: &Line, score: &Score) -> (Reverse<u64>, u64) {
-    // The frames of a stack stay level, so that it is kept from its start and not in pieces.
-    let len = match line.reading.shape {
-        Shape::Frame => FRAME_BYTES,
-        _ => line.len as u64,
-    };
-    let priority = u64::from(score.points) * 1000 / (FREE_BYTES + len);
-    let place = match score.evidence {
-        Evidence::Tail => u64::MAX - line.number,
-        _ => line.number,
-    };
-    (Reverse(priority), place)
-}
+/// What stands for what is left out of a line.
+const DOTS: &str = "...";
 
-/// Returns for each line the header that it must not stand without.
-fn needed_headers(lines: &[Line]) -> Vec<Option<usize>> {
-    let (mut file, mut hunk) = (None, None);
+/// Returns for each line the header above it that it must not stand without.
+fn headers(lines: &[Line]) -> Vec<Option<usize>> {
+    /// How far the lines of a file's header are apart: others stand between them.
+    const HEADER_LINES: u64 = 6;
+    let (mut file, mut hunk): (Option<usize>, Option<usize>) = (None, None);
     let needed = |(at, line): (usize, &Line)| match line.role {
         Role::Header => {
+            let above = file.filter(|&above| {
+                hunk.is_none() && lines[above].number + HEADER_LINES > line.number
+            });
             (file, hunk) = (Some(at), None);
-            None
+            above
         }
         Role::Hunk => {
             hunk = Some(at);
@@ -306,6 +420,12 @@ fn needed_headers(lines: &[Line]) -> Vec<Option<usize>> {
         Role::Plain => None,
     };
     lines.iter().enumerate().map(needed).collect()
+}
+
+/// Returns a line and the headers that it needs and that are not kept yet.
+fn group(headers: &[Option<usize>], is_kept: &[bool], at: usize) -> Vec<usize> {
+    let needed = std::iter::successors(Some(at), |&at| headers[at]);
+    needed.filter(|&at| !is_kept[at]).collect()
 }
 
 /// A preview as it is put together.
@@ -333,7 +453,10 @@ impl Layout {
         }
         self.run.push_str(text);
         self.size.lines += 1;
-        self.size.bytes += text.len() as u64;
+        self.size.bytes += match line.hole.is_none() && text.len() >= line.len {
+            true => line.len,
+            false => text.len() - DOTS.len().min(text.len()),
+        } as u64;
         self.explain(line.number, score);
         self.last = line.number;
     }

@@ -145,6 +145,12 @@ impl Place<'_> {
             .starts_with(b"exit")
     }
 
+    /// Tells whether the word begins or ends the line, a mark or a time in brackets behind it aside: there it is a status.
+    pub(super) fn is_at_an_end(&self) -> bool {
+        let rest = self.line[self.end..].trim_ascii();
+        self.start == 0 || rest.is_empty() || matches!(rest[0], b'(' | b'[' | b'.' | b'!')
+    }
+
     /// Returns the number that soon follows: `exited with code 3`, `exit status: 3`.
     pub(super) fn exit_code(&self) -> Option<u64> {
         const SOON: usize = 16;
@@ -230,22 +236,35 @@ fn number_before(text: &[u8]) -> Option<u64> {
     })
 }
 
-/// Returns the number behind `:`, `=` or a word's end.
+/// Returns the number behind `:`, `=` or a space, if it is a count: nothing of its own follows, as in `error: 0 of 5 ready`.
 fn number_after(text: &[u8]) -> Option<u64> {
     let text = text.strip_prefix(b"\"").unwrap_or(text);
-    let value = text
-        .strip_prefix(b":")
-        .or_else(|| text.strip_prefix(b"="))
-        .or_else(|| text.strip_prefix(b" "))?;
+    let (&mark, value) = text.split_first()?;
     let value = value.trim_ascii_start();
-    let end = value
+    let digits = value
         .iter()
-        .position(|byte| !byte.is_ascii_digit())
-        .unwrap_or(value.len());
-    let is_whole = value
-        .get(end)
-        .is_none_or(|next| !next.is_ascii_alphanumeric() && *next != b'.' && *next != b':');
-    number(&value[..end]).filter(|_| is_whole)
+        .take_while(|byte| byte.is_ascii_digit())
+        .count();
+    let rest = &value[digits..];
+    let is_count = match (mark, rest.first()) {
+        (
+            b':' | b'=' | b' ',
+            None | Some(b',' | b';' | b')' | b']' | b'}' | b'|' | b'"' | b'\t'),
+        ) => true,
+        (b'=', Some(b' ')) => true,
+        (b':', Some(b' ')) => rest.starts_with(b"  ") || is_label_next(rest.trim_ascii_start()),
+        _ => false,
+    };
+    number(&value[..digits]).filter(|_| is_count)
+}
+
+/// Tells whether a text begins with a word that is itself a label: `Errors: 0`.
+fn is_label_next(text: &[u8]) -> bool {
+    let word = text
+        .iter()
+        .take_while(|byte| byte.is_ascii_alphabetic())
+        .count();
+    word > 0 && matches!(text.get(word), Some(b':' | b'='))
 }
 
 /// Tells whether a line that goes on so ends in a count of nought: `in tests: 0`.

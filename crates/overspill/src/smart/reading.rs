@@ -15,7 +15,7 @@ const READ_BYTES: usize = 512;
 const EMPTY_BYTES: usize = 12;
 
 /// What an item of a numbered list is worth: what failed is often listed so.
-const NUMBERED_POINTS: u16 = 52;
+const NUMBERED_POINTS: u16 = 90;
 
 /// What a line shows by itself.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -32,6 +32,21 @@ pub(super) struct Reading {
     pub(super) template: u64,
     /// The hash of its content, time stamp and digits of durations aside.
     pub(super) content: u64,
+    /// The hash of its words.
+    pub(super) kind: u64,
+}
+
+impl Reading {
+    /// What a blank line shows.
+    pub(super) const BLANK: Reading = Reading {
+        points: 0,
+        evidence: Evidence::Room,
+        shape: Shape::Blank,
+        indent: 0,
+        template: 0,
+        content: 0,
+        kind: 0,
+    };
 }
 
 /// Reads lines.
@@ -51,10 +66,29 @@ impl Reader {
         }
     }
 
-    /// Reads a line, given without its line end.
+    /// Reads a line, given without its line end. Of a long one both ends are read, and what matters more counts: the end of
+    /// a line that a progress bar drew over and over is where the trouble shows.
     pub(super) fn read(&mut self, line: &[u8]) -> Reading {
-        let line = &line[..line.len().min(READ_BYTES)];
         let line = line.strip_suffix(b"\r").unwrap_or(line);
+        if line.len() <= READ_BYTES {
+            return self.read_part(line);
+        }
+        let start = self.read_part(&line[..READ_BYTES]);
+        let end = &line[line.len() - READ_BYTES..];
+        let drawn = memchr::memrchr(b'\r', end).map_or(end, |at| &end[at + 1..]);
+        let end = self.read_part(drawn);
+        Reading {
+            points: start.points.max(end.points),
+            evidence: if end.points > start.points {
+                end.evidence
+            } else {
+                start.evidence
+            },
+            ..start
+        }
+    }
+
+    fn read_part(&mut self, line: &[u8]) -> Reading {
         let line = shape::without_colours(line, &mut self.plain);
         let start = shape::prefix_len(line);
         let content = &line[start..];
@@ -80,6 +114,7 @@ impl Reader {
             indent,
             template: hashes.template,
             content: hashes.content,
+            kind: hashes.kind,
         }
     }
 }
@@ -148,7 +183,7 @@ impl Words {
             Sense::Calm => self.calm |= matches!(manner, Manner::Level | Manner::Label),
             Sense::Pass => match place.count_before() {
                 Some(_) => raise(&mut self.outcome, 30),
-                None => self.passes = true,
+                None => self.passes |= manner != Manner::Prose || place.is_at_an_end(),
             },
         }
     }
@@ -184,14 +219,12 @@ impl Words {
 
     /// Returns what is left of `points` where the line's words name things, or tell that all is well.
     fn benign(&self, body: &[u8], points: u16) -> u16 {
-        if shape::is_command(body) {
-            return points.min(8);
-        }
         match self {
             Words {
                 announced: true, ..
             } => points,
             Words { passes: true, .. } => points.min(8),
+            _ if shape::is_command(body) => points.min(8),
             Words { calm: true, .. } => points / 3,
             _ if shape::is_code(body) => points * 2 / 5,
             _ => points,

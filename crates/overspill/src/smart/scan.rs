@@ -12,6 +12,8 @@ pub(super) struct Hashes {
     pub(super) template: u64,
     /// The content: all of it, times and durations masked.
     pub(super) content: u64,
+    /// The kind: its words, without what has digits or is a path. Messages of one kind tell of one trouble.
+    pub(super) kind: u64,
 }
 
 /// Scans the content of a line, and calls `found` for every word of the table in it.
@@ -21,6 +23,7 @@ pub(super) fn scan(body: &[u8], mut found: impl FnMut(Hit)) -> Hashes {
     let mut hashes = Hashes {
         template: SEED,
         content: SEED,
+        kind: SEED,
     };
     let (mut at, mut token, mut bits, mut all_bits) = (0, 0, 0, 0);
     // Where the phrase ends that was found last: its words are not looked up again.
@@ -85,6 +88,9 @@ impl Hashes {
         let whole = if is_time { 0 } else { hash(token) };
         let is_first = self.content == SEED;
         self.content = mix(self.content, whole);
+        if !has_digit && bits & SLASH == 0 {
+            self.kind = mix(self.kind, whole);
+        }
         if has_digit && is_code_of_rule(token) {
             self.template = mix(self.template, u64::from(token[0]));
         } else if bits & SLASH != 0 {

@@ -22,6 +22,9 @@ const BLOCK_LINES: usize = 60;
 const BLOCK_SHARE: u32 = 80;
 const INNER_SHARE: u32 = 65;
 
+/// What the line behind a block is worth.
+const CLOSING_SHARE: u32 = 70;
+
 /// What the line is worth that a hot one hangs from, and a heading above it.
 const PARENT_SHARE: u32 = 75;
 const HEADING_SHARE: u32 = 60;
@@ -29,8 +32,9 @@ const HEADING_SHARE: u32 = 60;
 /// How far neighbours reach that are kept for context; the nearest is worth 40 percent.
 const CONTEXT_LINES: usize = 3;
 
-/// What a header that the lines below it need is worth.
-const STRUCTURE: u32 = 13_000;
+/// What a header is worth for itself, of a file in a diff and of a table; a hunk's a little less. What stands below it brings
+/// it along in any case.
+const STRUCTURE: u32 = 9500;
 
 /// No score is higher.
 pub(super) const MAX_POINTS: u32 = 20_000;
@@ -117,18 +121,18 @@ impl Scorer<'_> {
             return 0;
         }
         let points = u32::from(line.reading.points) * 100;
-        // Where a large part of all lines is hot, being hot says less.
-        let hot = (self.counts.hot * 100 / self.counts.lines.max(1)).min(100) as u32;
-        let points = points * (125 - hot).min(100) / 100;
-        if !self.salience.counts(Evidence::Repeats) {
+        // Where a large part of all lines is as hot, being hot says less.
+        let as_hot = match line.reading.points {
+            LOUD.. => self.counts.loud,
+            _ => self.counts.hot,
+        };
+        let share = (as_hot * 100 / self.counts.lines.max(1)).min(100) as u32;
+        let points = points * (125 - share).min(100) / 100;
+        if line.nth == 0 || !self.salience.counts(Evidence::Repeats) {
             return points;
         }
         // The first and the last lines of a kind tell most.
-        let count = self
-            .counts
-            .templates
-            .count(line.reading.template)
-            .max(line.nth);
+        let count = self.counts.kinds.count(line.reading.kind).max(line.nth);
         let from_either_end = line.nth.min(count - line.nth + 1);
         points * (100 - 14 * from_either_end.ilog2().min(6)) / 100
     }
@@ -137,6 +141,7 @@ impl Scorer<'_> {
     fn warm_after(&self, points: u32, at: usize, scores: &mut [Score]) {
         let lines = self.lines;
         let mut blanks = 0;
+        let mut is_inside = false;
         for next in at + 1..lines.len().min(at + BLOCK_LINES) {
             let line = &lines[next];
             if line.number != lines[next - 1].number + 1 {
@@ -151,6 +156,11 @@ impl Scorer<'_> {
             }
             if self.is_call(next) || belongs(line, &lines[at], blanks > 0) {
                 self.raise(&mut scores[next], points * BLOCK_SHARE, Evidence::Block);
+                is_inside = true;
+            } else if is_inside && blanks == 0 {
+                // What follows a stack is what it led to: the exception of a traceback.
+                self.raise(&mut scores[next], points * CLOSING_SHARE, Evidence::Block);
+                is_inside = false;
             } else if next <= at + CONTEXT_LINES {
                 self.raise(
                     &mut scores[next],
@@ -234,10 +244,13 @@ impl Scorer<'_> {
                 score.raise(points, evidence);
             }
         };
-        raise(
-            counts.terms.points(line.terms, counts.lines),
-            Evidence::Query,
-        );
+        let asked = counts.terms.points(line.terms, counts.lines);
+        let asked = if salience.is_command {
+            asked / 2
+        } else {
+            asked
+        };
+        raise(asked, Evidence::Query);
         raise(self.head(line), Evidence::Head);
         raise(self.tail(line), Evidence::Tail);
         match line.role {

@@ -1,5 +1,9 @@
 //! How a line is built: its time stamp, indent, place in a stack or a snippet, and its template.
 
+use std::sync::LazyLock;
+
+use memchr::memmem::Finder;
+
 /// What a line is within a block.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Shape {
@@ -197,16 +201,20 @@ pub(super) fn indent(content: &[u8]) -> u16 {
 
 /// Tells whether a line is a command with many flags, whose words name things and do not report.
 pub(super) fn is_command(body: &[u8]) -> bool {
-    let flags = body
-        .windows(3)
-        .filter(|window| {
-            window[0] == b' '
-                && window[1] == b'-'
-                && (window[2].is_ascii_alphabetic() || window[2] == b'-')
-        })
+    let is_flag = |at: usize| {
+        at > 0
+            && body[at - 1] == b' '
+            && body
+                .get(at + 1)
+                .is_some_and(|next| next.is_ascii_alphabetic() || *next == b'-')
+    };
+    let flags = memchr::memchr_iter(b'-', body)
+        .filter(|&at| is_flag(at))
         .count();
     flags >= 4
 }
+
+static LINE: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(b"line "));
 
 /// Tells whether a line names a place in a file: `a.c:12`, `a.c(12,`, `a.java:[12,`, `line 12`.
 pub(super) fn has_location(body: &[u8]) -> bool {
@@ -217,7 +225,8 @@ pub(super) fn has_location(body: &[u8]) -> bool {
             && at > 1
             && (body[at - 1].is_ascii_alphabetic() || body[at - 1] == b'"')
             && body[..at].iter().rev().take(6).any(|&byte| byte == b'.')
-    }) || memchr::memmem::find(body, b"line ")
+    }) || LINE
+        .find(body)
         .is_some_and(|at| body.get(at + 5).is_some_and(u8::is_ascii_digit))
 }
 

@@ -337,6 +337,146 @@ fn a_diff_keeps_its_headers() {
 }
 
 #[test]
+fn a_diff_shows_changes_and_not_headers_alone() {
+    let mut text = String::new();
+    for file in 0..200 {
+        text += &format!(
+            "diff --git a/f{file} b/f{file}\nindex 1..2\n--- a/f{file}\n+++ b/f{file}\n@@ -1,3 +1,3 @@\n a\n-old {file}\n+new {file}\n b\n"
+        );
+    }
+    let shown = shown(&text, Limits::none().bytes(4000));
+    let lines: Vec<&str> = shown.lines().collect();
+    let changes = lines.iter().filter(|line| line.starts_with("+new")).count();
+    assert!(changes >= 10, "{shown}");
+    // A change stands below the headers of its own file.
+    for (at, line) in lines.iter().enumerate() {
+        if let Some(file) = line.strip_prefix("+new ") {
+            for header in [
+                format!("diff --git a/f{file} b/f{file}"),
+                format!("+++ b/f{file}"),
+                "@@ -1,3 +1,3 @@".to_owned(),
+            ] {
+                assert!(
+                    lines[at.saturating_sub(9)..at].contains(&header.as_str()),
+                    "{header}\n{shown}"
+                );
+            }
+        }
+    }
+}
+
+/// Puts a line in the middle of prose that has nothing to do with it.
+fn prose_with(line: &str) -> String {
+    const WORDS: [&str; 12] = [
+        "river", "stone", "over", "light", "under", "the", "house", "small", "garden", "walks",
+        "slowly", "home",
+    ];
+    let sentence = |n: usize| -> String {
+        (0..8)
+            .map(|at| WORDS[(n * 31 + at * at * 7 + n / 5) % 12])
+            .collect::<Vec<_>>()
+            .join(if n.is_multiple_of(3) { ", " } else { " " })
+    };
+    let lines: Vec<String> = (0..3000)
+        .map(|n| {
+            if n == 1500 {
+                line.to_owned()
+            } else {
+                sentence(n)
+            }
+        })
+        .collect();
+    lines.join("\n") + "\n"
+}
+
+#[test]
+fn the_one_failure_is_kept_whatever_else_its_line_says() {
+    let long = format!("ERROR upload refused {}", "key=value, ".repeat(2000));
+    for line in [
+        "subprocess.CalledProcessError: Command 'pip install -r req.txt --no-cache-dir -q --upgrade -v' returned non-zero exit status 1.",
+        "Error: Command failed: docker build -t app -f Dockerfile --no-cache --pull .",
+        "ERROR: 0/3 nodes are available: 3 Insufficient memory.",
+        "FAILED: 0 of 5 replicas became ready",
+        "fatal: 0 bytes read from pack",
+        "Deployment failed after all migrations succeeded",
+        &long,
+    ] {
+        let text = prose_with(line);
+        for bytes in [2000, 10_000, 51_200] {
+            let shown = shown(&text, Limits::none().bytes(bytes));
+            assert!(shown.contains(&line[..28]), "{bytes} {line:.60}");
+        }
+    }
+}
+
+#[test]
+fn what_a_stack_led_to_is_kept_with_it() {
+    let frames: String = (0..12)
+        .map(|n| format!("  File \"a.py\", line {n}, in f{n}\n    f{n}()\n"))
+        .collect();
+    let text = prose_with(&format!(
+        "Traceback (most recent call last):\n{frames}mypkg.NotEnoughDisk: need 5 GB"
+    ));
+    assert!(
+        shown(&text, Limits::none().bytes(4000)).contains("\nmypkg.NotEnoughDisk: need 5 GB\n")
+    );
+}
+
+#[test]
+fn an_unlike_error_among_many_of_its_level_stands_out() {
+    let mut text = String::new();
+    for n in 0..1000 {
+        text += &format!(
+            "2024-01-01T10:00:{:02}Z ERROR connection reset by peer on shard {n}, will retry\n",
+            n % 60
+        );
+        if n == 500 {
+            text += "2024-01-01T10:00:20Z ERROR ledger corrupted on shard 7, stopping now\n";
+        }
+    }
+    assert!(shown(&text, Limits::none().bytes(2000)).contains("ledger corrupted"));
+}
+
+#[test]
+fn a_command_does_not_drown_what_failed() {
+    let mut text: String = (0..1500)
+        .map(|n| format!("=== RUN   TestCase{n}\n"))
+        .collect();
+    (0..400).for_each(|n| text += &format!("ok   example.com/acme/billing/invoice/pkg{n} 0.1s\n"));
+    text += "--- FAIL: TestTotals\n    totals_test.go:41: got 3, want 4\n";
+    (0..1500).for_each(|n| text += &format!("=== RUN   TestOther{n}\n"));
+    text += "FAIL\nexit status 1\n";
+    let salience = Salience::default().command("go test -v example.com/acme/billing/invoice/...");
+    let Cut::Part(preview) = cut_for(
+        &text,
+        &Limits::none().bytes(2000),
+        Strategy::Smart,
+        &salience,
+    ) else {
+        panic!()
+    };
+    assert!(
+        preview
+            .text(Lang::En)
+            .contains("--- FAIL: TestTotals\n    totals_test.go:41: got 3, want 4\n")
+    );
+}
+
+#[test]
+fn a_single_long_line_shows_both_its_ends() {
+    let text = format!("start {}END", "x,".repeat(50_000));
+    let shown = shown(&text, Limits::none().bytes(10_000));
+    assert!(
+        shown.starts_with("start x,") && shown.ends_with("x,END"),
+        "{}",
+        &shown[..40]
+    );
+    assert!(shown.len() > 8000, "{}", shown.len());
+    let bar = format!("{}\rerror: RPC failed\n", " 10% of it\r".repeat(9000));
+    assert!(super::tests::shown(&bar, Limits::none().bytes(4000)).ends_with("error: RPC failed"));
+}
+
+#[test]
 fn a_table_keeps_its_header() {
     let mut text = "name,status,restarts and some more words to make it long\n".to_owned();
     (0..500).for_each(|n| text += &format!("pod-{n},Running,0\n"));
@@ -391,11 +531,11 @@ fn check_lines(text: &str, preview: &Preview<'_>) -> Result<(), TestCaseError> {
                 let run = run.strip_suffix('\n').filter(|_| !is_last).unwrap_or(run);
                 for line in run.split('\n') {
                     let whole = lines[next];
-                    let start = line
-                        .strip_suffix("...")
-                        .filter(|start| whole.starts_with(start));
+                    let is_cut = line.match_indices("...").any(|(at, dots)| {
+                        whole.starts_with(&line[..at]) && whole.ends_with(&line[at + dots.len()..])
+                    });
                     prop_assert!(
-                        line == whole || start.is_some(),
+                        line == whole || is_cut,
                         "{} is {:?}, not {:?}",
                         next + 1,
                         whole,

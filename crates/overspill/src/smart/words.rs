@@ -60,9 +60,9 @@ rows! {
     Failure Word: "err" "fail" "fails" "failed" "failing" "fatal" "fatals" "panicked" "panics" "traceback" "critical"
         "severe" "emerg" "alert" "abort" "aborted" "aborting" "crash" "crashed" "crashes" "segfault" "killed"
         "oom" "oomkilled" "crashloopbackoff" "unhandled" "uncaught" "assertion" "bug" "sigsegv" "sigabrt" "sigkill"
-        "unsuccessful" "erreur" "fehler" "fehlgeschlagen" "fallo" "errore";
+        "unsuccessful" "erreur" "fehler" "fehlgeschlagen" "fallo" "errore" "erro" "hata";
     Failure Any: "segmentation fault" "core dumped" "out of memory" "no space left" "stack overflow" "caused by"
-        "undefined reference" "went wrong" "build failed" "build failure" "double free" "data race" "race condition" "use after free" "memory leak" "not ok " "错误" "失败" "异常" "致命" "エラー" "失敗" "ошибка" "오류"
+        "undefined reference" "went wrong" "build failed" "build failure" "double free" "data race" "race condition" "use after free" "memory leak" "not ok " "错误" "失败" "异常" "致命" "エラー" "失敗" "ошибка" "오류" "실패" "例外" "échec" "błąd" "falló"
         "✗" "✘" "✖" "✕" "❌" "🔴";
     Failure Start: "e: " "e   " "make: ***" "*** " "● " "× " "! " "fail ";
     Trouble Word: "cannot" "can't" "couldn't" "undefined" "undeclared" "unresolved" "unknown" "unrecognized" "unrecognised"
@@ -84,7 +84,7 @@ rows! {
     Values Any: "but was" "to equal" "to be " "left: " "right: " "instead of";
     Outcome Any: "exit code" "exit status" "exited with" "returned non-zero" "exit value" "exit: " "exitcode"
         "tests run" "test result" "build success" "build finished" "result: " "results:" "summary"
-        "process completed" "finished in" "finished:" "short test summary" "rerun" "re-run" "retrying" "giving up";
+        "process completed" "finished in" "finished:" "short test summary" "rerun" "re-run" "retrying" "giving up" "gave up";
     Outcome Word: "passing" "skipped" "errored";
     Calm Word: "info" "debug" "trace" "notice" "verbose" "note";
     Pass Word: "ok" "pass" "passed" "passes" "success" "successful" "successfully" "succeeded";

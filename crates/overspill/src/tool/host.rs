@@ -158,10 +158,8 @@ impl<'h> Context<'h> {
     }
 
     /// Notes what the output is asked for.
-    pub(super) fn ask(&mut self, query: Option<String>) {
-        if let Some(query) = query {
-            self.salience = Salience::default().query(&query);
-        }
+    pub(super) fn ask(&mut self, salience: Salience) {
+        self.salience = salience;
     }
 
     pub(super) fn host(&self) -> &'h Host {

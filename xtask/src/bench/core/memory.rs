@@ -79,7 +79,7 @@ fn tokens(bench: &Core) -> Result<()> {
 fn hostile(bench: &Core) -> Result<Vec<TokenCut>> {
     let plain = bench.token_cuts("log", &bench.log(HOSTILE_BYTES as u64)?)?;
     let mut hostile = Vec::new();
-    let file = bench.scratch.file("hostile");
+    let file = bench.subject.file("hostile");
     for (name, text) in inputs::hostile(HOSTILE_BYTES) {
         std::fs::write(&file, text).context("hostile text")?;
         hostile.extend(bench.token_cuts(name, &file)?);

@@ -3,16 +3,14 @@
 mod memory;
 mod programs;
 
-use std::fs::File;
-use std::io::{BufWriter, Write as _};
 use std::path::PathBuf;
 
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 
 use super::inputs;
-use super::scratch::Scratch;
+use super::subject::Subject;
 use super::{machine, table};
-use crate::workspace::{self, cargo, release_binary, target};
+use crate::workspace::{self, cargo, target};
 
 /// Measures everything, and prints the claims as they are measured and the details at the end.
 pub(crate) fn run() -> Result<()> {
@@ -27,16 +25,14 @@ pub(crate) fn run() -> Result<()> {
 
 /// What is measured, and where.
 struct Core {
-    scratch: Scratch,
-    /// The release binary.
-    overspill: PathBuf,
+    subject: Subject,
     /// The library's example that measures what happens inside a process.
     speed: PathBuf,
 }
 
 impl Core {
     fn prepare() -> Result<Self> {
-        let overspill = release_binary()?;
+        let subject = Subject::prepare("core")?;
         let build = [
             "build",
             "--release",
@@ -46,22 +42,14 @@ impl Core {
             "speed",
         ];
         workspace::run(cargo(&build))?;
-        let target = target()?;
-        let speed = target.join("release/examples/speed");
         Ok(Core {
-            scratch: Scratch::new(target.join("bench/core"))?,
-            overspill,
-            speed,
+            subject,
+            speed: target()?.join("release/examples/speed"),
         })
     }
 
     /// Writes a log of a size, over the one before.
     fn log(&self, bytes: u64) -> Result<PathBuf> {
-        let path = self.scratch.file("log");
-        let mut file = BufWriter::new(File::create(&path).context("log")?);
-        inputs::write_log(&mut file, bytes)
-            .and_then(|()| file.flush())
-            .context("log")?;
-        Ok(path)
+        self.subject.log(|out| inputs::write_log(out, bytes))
     }
 }
