@@ -9,6 +9,7 @@ use std::sync::LazyLock;
 
 use aho_corasick::AhoCorasick;
 
+use super::scan::Run;
 use super::words::{ROWS, Row, Stand};
 
 /// A power of two with room to spare for every first word.
@@ -82,14 +83,10 @@ impl Lexicon {
 
     fn insert(&mut self, row: &'static Row) {
         let word = row.word.as_bytes();
-        let len = word
-            .iter()
-            .take_while(|&&byte| byte.is_ascii_alphabetic() || byte == b'\'')
-            .count();
-        let first = &word[..len];
-        self.lengths[pair(first)] |= 1 << first.len();
-        let slot = self.slot(hash(first));
-        self.slots[slot].hash = hash(first);
+        let first = Run::at(word, 0);
+        self.lengths[pair(word)] |= 1 << first.len;
+        let slot = self.slot(first.hash());
+        self.slots[slot].hash = first.hash();
         self.slots[slot].rows.push(row);
         self.slots[slot]
             .rows
@@ -105,34 +102,30 @@ impl Lexicon {
         at
     }
 
-    /// Looks up the run of letters from `start` to `end`, at least two, and returns where what was found ends.
+    /// Looks up the run of letters at `start`, at least two, and returns where what was found ends.
     pub(super) fn look_up(
         &self,
         line: &[u8],
         start: usize,
-        end: usize,
+        run: &Run,
         found: &mut impl FnMut(Hit),
     ) -> usize {
-        let run = &line[start..end];
-        if run.len() < 32 && self.lengths[pair(run)] & (1 << run.len()) != 0 {
-            for &row in &self.slots[self.slot(hash(run))].rows {
-                if row.word.len() <= run.len() || starts_with(&line[start..], row.word) {
+        if run.len < 32 && self.lengths[pair(&line[start..])] & (1 << run.len) != 0 {
+            for &row in &self.slots[self.slot(run.hash())].rows {
+                if row.word.len() <= run.len || starts_with(&line[start..], row.word) {
                     found(Hit::new(row, start));
                     return start + row.word.len();
                 }
             }
         }
-        end
+        if run.has_capital {
+            self.look_up_type(line, start, start + run.len, found);
+        }
+        start
     }
 
     /// Looks for a type's name whose last part is in the table: `KeyError`.
-    pub(super) fn look_up_type(
-        &self,
-        line: &[u8],
-        start: usize,
-        end: usize,
-        found: &mut impl FnMut(Hit),
-    ) {
+    fn look_up_type(&self, line: &[u8], start: usize, end: usize, found: &mut impl FnMut(Hit)) {
         for &row in &self.types {
             let part = end.saturating_sub(row.word.len());
             if part > start
@@ -194,23 +187,4 @@ fn pair(run: &[u8]) -> usize {
         [first, second, ..] => usize::from(first & 31) << 5 | usize::from(second & 31),
         _ => 0,
     }
-}
-
-/// Returns the hash of a run of letters, in either case.
-fn hash(run: &[u8]) -> u64 {
-    const LOWER: u64 = 0x2020_2020_2020_2020;
-    let load = |chunk: &[u8; 8]| u64::from_le_bytes(*chunk) | LOWER;
-    let mix =
-        |hash: u64, word: u64| (hash.rotate_left(23) ^ word).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-    let len = run.len() as u64;
-    let hash = match (run.first_chunk::<8>(), run.last_chunk::<8>()) {
-        (Some(first), Some(last)) => mix(mix(len, load(first)), load(last)),
-        _ => {
-            let letters = run
-                .iter()
-                .fold(0, |word, letter| word << 8 | u64::from(letter | 0x20));
-            mix(len, letters)
-        }
-    };
-    hash ^ hash >> 32
 }

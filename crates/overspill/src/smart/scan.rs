@@ -31,16 +31,12 @@ pub(super) fn scan(body: &[u8], mut found: impl FnMut(Hit)) -> Hashes {
     while at < body.len() {
         let class = CLASS[usize::from(body[at])];
         if class & ALPHA != 0 {
-            let start = at;
-            let has_capital;
-            (at, has_capital) = run_end(body, at + 1);
-            bits |= LETTER;
-            if start >= known && at - start > 1 {
-                known = lexicon.look_up(body, start, at, &mut found);
-                if has_capital {
-                    lexicon.look_up_type(body, start, at, &mut found);
-                }
+            let run = Run::at(body, at);
+            if at >= known && run.len > 1 {
+                known = lexicon.look_up(body, at, &run, &mut found);
             }
+            bits |= LETTER;
+            at += run.len;
             continue;
         }
         if class == SPACE {
@@ -58,23 +54,70 @@ pub(super) fn scan(body: &[u8], mut found: impl FnMut(Hit)) -> Hashes {
     hashes
 }
 
-/// Returns where a run of letters ends, and whether it has a capital; an apostrophe between letters is one of them.
-fn run_end(body: &[u8], mut at: usize) -> (usize, bool) {
-    let mut all = 0;
-    loop {
-        for &byte in &body[at..] {
-            let class = CLASS[usize::from(byte)];
-            if class & ALPHA == 0 {
-                break;
+/// A run of letters, read eight at a time.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Run {
+    pub(super) len: usize,
+    /// Its first sixteen letters in lower case, as two numbers.
+    letters: [u64; 2],
+    /// Whether there is a capital behind its first letter.
+    pub(super) has_capital: bool,
+}
+
+impl Run {
+    /// Reads the run that begins at `at`.
+    pub(super) fn at(body: &[u8], at: usize) -> Run {
+        const CASE: u64 = ONES * 0x20;
+        let mut run = Run::default();
+        loop {
+            let word = load(&body[at + run.len..]);
+            let len = letters(word);
+            let mask = if len < 8 {
+                (1 << (8 * len)) - 1
+            } else {
+                u64::MAX
+            };
+            let first = if run.len == 0 { 0xff } else { 0 };
+            run.has_capital |= !word & CASE & mask & !first != 0;
+            if let Some(letters) = run.letters.get_mut(run.len / 8) {
+                *letters = (word | CASE) & mask;
             }
-            all |= class;
-            at += 1;
-        }
-        match body.get(at..at + 2) {
-            Some([b'\'', next]) if next.is_ascii_alphabetic() => at += 1,
-            _ => return (at, all & CAPITAL != 0),
+            run.len += len;
+            if len < 8 {
+                return run;
+            }
         }
     }
+
+    /// Returns its hash, in either case. Runs that differ only behind their sixteenth letter share it.
+    pub(super) fn hash(&self) -> u64 {
+        let hash = mix(mix(self.len as u64, self.letters[0]), self.letters[1]);
+        hash ^ hash >> 32
+    }
+}
+
+const ONES: u64 = 0x0101_0101_0101_0101;
+const HIGHS: u64 = ONES * 0x80;
+
+/// Returns the first eight bytes of a text as a number, the first the lowest; what is missing is nought.
+fn load(text: &[u8]) -> u64 {
+    match text.first_chunk::<8>() {
+        Some(chunk) => u64::from_le_bytes(*chunk),
+        None => text
+            .iter()
+            .rev()
+            .fold(0, |word, &byte| word << 8 | u64::from(byte)),
+    }
+}
+
+/// Returns how many of eight bytes, from the lowest, are letters of ASCII. All eight are compared at once: adding to the low
+/// seven bits of each carries into its high bit where it is at or above a bound.
+fn letters(word: u64) -> usize {
+    let low = (word | (ONES * 0x20)) & !HIGHS;
+    let from_a = low + ONES * (0x80 - 0x61);
+    let above_z = low + ONES * (0x7f - 0x7a);
+    let is_letter = from_a & !above_z & !word & HIGHS;
+    ((is_letter ^ HIGHS).trailing_zeros() / 8) as usize
 }
 
 impl Hashes {
@@ -159,7 +202,6 @@ const ALPHA: u8 = 16;
 /// A byte of a character that is not ASCII.
 const HIGH: u8 = 32;
 const SPACE: u8 = 64;
-const CAPITAL: u8 = 128;
 
 static CLASS: [u8; 256] = classes();
 
@@ -172,8 +214,7 @@ const fn classes() -> [u8; 256] {
             b'0'..=b'9' => DIGIT,
             b'/' | b'\\' => SLASH | PUNCT,
             b'_' => LETTER,
-            b'a'..=b'z' => LETTER | ALPHA,
-            b'A'..=b'Z' => LETTER | ALPHA | CAPITAL,
+            b'a'..=b'z' | b'A'..=b'Z' => LETTER | ALPHA,
             b' ' => SPACE,
             b'.' | b'-' | b',' => 0,
             _ if b.is_ascii_punctuation() => PUNCT,
