@@ -1,6 +1,7 @@
 //! The project's chores: `cargo xtask test`, `docs` and `bench`.
 //!
-//! Links none of the project's crates: it runs cargo and the program as a user would.
+//! Runs cargo and the program as a user would. The engine is linked for one thing: measuring what `smart` keeps, evidence by
+//! evidence.
 #![expect(
     clippy::print_stdout,
     clippy::print_stderr,

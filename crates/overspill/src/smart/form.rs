@@ -5,7 +5,7 @@
 
 use serde::de::IgnoredAny;
 
-use super::Ending;
+use super::keeper::Ending;
 
 /// What a line is for the structure of the output.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

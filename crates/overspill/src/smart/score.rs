@@ -5,9 +5,10 @@
 //! logs, and hold for all tools alike.
 
 use super::form::Role;
+use super::keeper::{Counts, Line};
 use super::pick::Budget;
 use super::shape::Shape;
-use super::{Counts, Evidence, Line, Salience};
+use super::{Evidence, Salience};
 
 /// From how many points on a line is hot: it begins a block, and warms its neighbours.
 pub(super) const HOT: u16 = 50;

@@ -501,13 +501,13 @@ fn memory_is_bounded_whatever_comes() {
         }),
     ];
     for (name, make) in makes {
-        let mut keeper = super::Keeper::new(&Limits::default(), &Salience::default());
+        let mut keeper = super::keeper::Keeper::new(&Limits::default(), &Salience::default());
         for n in 0..150_000 {
             keeper.push(make(n).as_bytes());
         }
         keeper.end();
         let held = keeper.text.capacity()
-            + keeper.lines.capacity() * super::LINE_COST
+            + keeper.lines.capacity() * super::keeper::LINE_COST
             + keeper.open.capacity();
         assert!(held < 24 << 20, "{name}: {held}");
     }
