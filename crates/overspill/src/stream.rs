@@ -72,6 +72,7 @@ impl Stream {
     pub fn salience(mut self, salience: &Salience) -> Self {
         if let Some(smart) = &mut self.smart {
             smart.salience = salience.clone();
+            smart.document = smart::Document::new(&self.limits, salience);
         }
         self
     }
@@ -254,7 +255,7 @@ impl Scored {
     fn new(limits: &Limits) -> Self {
         Scored {
             salience: Salience::default(),
-            document: smart::Document::new(limits),
+            document: smart::Document::new(limits, &Salience::default()),
             keeper: None,
         }
     }

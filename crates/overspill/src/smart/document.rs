@@ -2,7 +2,9 @@
 
 use std::borrow::Cow;
 
+use super::Salience;
 use super::pick::Budget;
+use super::query::Query;
 use super::{json, reading};
 use crate::cut::{Ends, Part, Preview};
 use crate::limits::{Limits, Removed, Size, Unit};
@@ -22,9 +24,14 @@ pub(crate) enum Document {
 }
 
 impl Document {
-    pub(crate) fn new(limits: &Limits) -> Self {
+    pub(crate) fn new(limits: &Limits, salience: &Salience) -> Self {
         let held = HELD_BYTES.saturating_add(Budget::of(limits).bytes().saturating_mul(2));
-        Document::Open(Box::new(json::Keeper::new(held, weight)))
+        let mut keeper = json::Keeper::new(held, weight);
+        // The words of a command name what is asked of the program, not of the document.
+        if let Some(query) = salience.query.as_deref().filter(|_| !salience.is_command) {
+            keeper.ask(Query::new(query));
+        }
+        Document::Open(Box::new(keeper))
     }
 
     /// Takes the next bytes.

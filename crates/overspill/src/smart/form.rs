@@ -10,7 +10,9 @@ use super::keeper::Ending;
 /// What a line is for the structure of the output.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Role {
-    /// The lines below it need it: the header of a file in a diff, or of a table.
+    /// It begins what is told of a file or a commit: `diff --git`, `commit`.
+    File,
+    /// It goes on with it: `---`, `+++`.
     Header,
     /// The header of a hunk of a diff, below that of its file.
     Hunk,
@@ -27,7 +29,7 @@ const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 impl Role {
     /// Tells whether lines below it need it.
     pub(super) fn is_header(self) -> bool {
-        matches!(self, Role::Header | Role::Hunk)
+        matches!(self, Role::File | Role::Header | Role::Hunk)
     }
 }
 
@@ -63,8 +65,8 @@ impl Former {
             self.hunk = hunk;
             return Role::Hunk;
         }
-        match line.starts_with(b"diff --git ") {
-            true => Role::Header,
+        match line.starts_with(b"diff --git ") || is_commit(line) {
+            true => Role::File,
             false => Role::Plain,
         }
     }
@@ -95,7 +97,8 @@ impl Former {
             )
             && serde_json::from_slice::<IgnoredAny>(line).is_ok();
         let is_other = !is_record && !line.is_empty();
-        self.is_broken_off = is_other && ending == Ending::Output;
+        let begins_as_record = matches!(line.first(), Some(b'{' | b'['));
+        self.is_broken_off = is_other && begins_as_record && ending == Ending::Output;
         self.records += u64::from(is_record);
         self.others += u64::from(is_other && !self.is_broken_off);
     }
@@ -150,6 +153,16 @@ fn number(text: &[u8]) -> Option<(u64, &[u8])> {
     Some((number, &text[digits..]))
 }
 
+/// Tells whether a line begins a commit in the log of git.
+fn is_commit(line: &[u8]) -> bool {
+    let hash = line.strip_prefix(b"commit ").unwrap_or_default();
+    let hex = hash
+        .iter()
+        .take_while(|byte| byte.is_ascii_hexdigit())
+        .count();
+    hex >= 7 && matches!(hash.get(hex), None | Some(b' '))
+}
+
 /// Tells whether the first of `lines` is the header of a table that the others are the rows of.
 pub(super) fn is_table<'t>(mut lines: impl Iterator<Item = &'t [u8]>) -> bool {
     let Some(header) = lines.next() else {
@@ -194,6 +207,7 @@ mod tests {
         text.lines()
             .map(
                 |line| match former.role(line.as_bytes(), true, Ending::Newline) {
+                    Role::File => 'F',
                     Role::Header => 'H',
                     Role::Hunk => '@',
                     Role::Change => 'c',
@@ -208,7 +222,7 @@ mod tests {
     fn a_hunk_is_as_long_as_its_header_says() {
         let diff =
             "diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@ fn\n a\n-b\n+c\n-- \n2.39\n";
-        assert_eq!(roles(diff), "H..@scc..");
+        assert_eq!(roles(diff), "F..@scc..");
         assert_eq!(roles("@@ -1 +1,0 @@\n-a\n-b\n@@ bad @@\n"), "@c..");
         assert_eq!(
             roles("--- expected\n+++ actual\n@@ -0,0 +1 @@\n+x\n"),

@@ -24,6 +24,7 @@ use self::layout::Layout;
 use self::read::Reader;
 use self::scale::Scale;
 use self::tape::Tape;
+use super::query::Query;
 
 /// How often a document is laid out at most to find the fullest text that fits.
 const MAX_TRIES: usize = 28;
@@ -52,6 +53,13 @@ impl Keeper {
         let reader = Reader::new(builder.max_text(), weigh);
         Keeper {
             live: Some(Live { reader, builder }),
+        }
+    }
+
+    /// Tells what the document is asked for, before any of it came: what answers it is preferred, by its text or by its key.
+    pub(crate) fn ask(&mut self, query: Query) {
+        if let Some(live) = &mut self.live {
+            live.reader.ask(query);
         }
     }
 

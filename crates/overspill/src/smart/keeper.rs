@@ -67,6 +67,8 @@ pub(crate) struct Keeper {
     pub(super) counts: Counts,
     pub(super) text: Vec<u8>,
     pub(super) lines: Vec<Line>,
+    /// How many blank lines came in a row just now.
+    pub(super) blanks: u64,
     /// How much may be held, and how much of it stays when it is too much.
     pub(super) capacity: usize,
     pub(super) kept: usize,
@@ -106,6 +108,7 @@ impl Keeper {
             counts: Counts::default(),
             text: Vec::new(),
             lines: Vec::new(),
+            blanks: 0,
             kept: (HELD_BYTES / 4).saturating_add(room.saturating_mul(2)),
             capacity: HELD_BYTES.saturating_add(room.saturating_mul(3)),
             open: Vec::new(),
@@ -169,6 +172,7 @@ impl Keeper {
         if line.is_empty() {
             return self.take_blank();
         }
+        self.blanks = 0;
         let reading = self.reader.read(line);
         let role = self.former.role(line, hole.is_none(), ending);
         if role == Role::Hunk {
@@ -226,11 +230,8 @@ impl Keeper {
         self.counts.lines += 1;
         self.former.role(b"", true, Ending::Newline);
         let number = self.counts.lines;
-        let is_third = match &self.lines[..] {
-            [.., first, second] => first.len + second.len == 0 && first.number + 1 == second.number,
-            _ => false,
-        };
-        if is_third {
+        self.blanks += 1;
+        if self.blanks > 2 {
             self.counts.bytes += 1;
             return;
         }
@@ -252,6 +253,8 @@ impl Keeper {
     /// Marks the `---` and `+++` lines above a hunk that begins.
     fn mark_file_header(&mut self) {
         if let [.., old, new] = &mut self.lines[..]
+            && old.number + 1 == self.counts.lines
+            && new.number == self.counts.lines
             && self.text[old.at..].starts_with(b"--- ")
             && self.text[new.at..].starts_with(b"+++ ")
         {

@@ -46,9 +46,10 @@ impl Layout {
         }
         self.run.push_str(text);
         self.size.lines += 1;
+        // Dots, and what a shortened record counts, were not in the output.
         self.size.bytes += match line.hole.is_none() && text.len() >= line.len {
             true => line.len,
-            false => text.len() - DOTS.len().min(text.len()),
+            false => text.len().saturating_sub(DOTS.len()),
         } as u64;
         self.explain(line.number, score);
         self.last = line.number;

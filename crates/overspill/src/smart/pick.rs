@@ -54,7 +54,11 @@ impl Budget {
             limits.max_tokens().map(|tokens| tokens.saturating_mul(4)),
         ];
         Budget {
-            bytes: sizes.into_iter().flatten().min().unwrap_or(CEILING_BYTES) as u64,
+            bytes: sizes
+                .into_iter()
+                .flatten()
+                .min()
+                .map_or(CEILING_BYTES, |bytes| bytes.min(CEILING_BYTES)) as u64,
             lines: limits.max_lines().map_or(u64::MAX, |lines| lines as u64),
         }
     }
@@ -88,7 +92,7 @@ impl Cost {
         // More than the limit is too much, however much more.
         let tokens = limits.max_tokens().map_or(0, |max| {
             let count = limits.token_encoding().count_within(text, max);
-            count.map_or(max, |count| count as usize) + 1
+            count.map_or(max, |count| count as usize).saturating_add(1)
         });
         Cost {
             lines: 1,
@@ -100,10 +104,11 @@ impl Cost {
 
     /// Returns what the limits leave room for, in parts of [`FULL`]. The last line has no line end, so one more fits.
     fn room(limits: &Limits, scale: usize) -> Cost {
+        // So much is as good as no limit, and can be added up.
+        const MOST: usize = usize::MAX / 256;
         let of = |limit: Option<usize>, one: usize| {
-            limit.map_or(usize::MAX / 256, |limit| {
-                (limit as u128 * scale as u128 / FULL as u128) as usize + one
-            })
+            let limit = limit.map_or(MOST, |limit| limit.min(MOST));
+            (limit as u128 * scale as u128 / FULL as u128) as usize + one
         };
         Cost {
             lines: of(limits.max_lines(), 0),
@@ -115,10 +120,10 @@ impl Cost {
 
     fn plus(self, other: Cost) -> Cost {
         Cost {
-            lines: self.lines + other.lines,
-            bytes: self.bytes + other.bytes,
-            chars: self.chars + other.chars,
-            tokens: self.tokens + other.tokens,
+            lines: self.lines.saturating_add(other.lines),
+            bytes: self.bytes.saturating_add(other.bytes),
+            chars: self.chars.saturating_add(other.chars),
+            tokens: self.tokens.saturating_add(other.tokens),
         }
     }
 
@@ -128,6 +133,17 @@ impl Cost {
             bytes: self.bytes.saturating_sub(other.bytes),
             chars: self.chars.saturating_sub(other.chars),
             tokens: self.tokens.saturating_sub(other.tokens),
+        }
+    }
+
+    /// Returns so many parts of [`FULL`] of it.
+    fn part(self, parts: usize) -> Cost {
+        let of = |n: usize| (n as u128 * parts as u128 / FULL as u128) as usize;
+        Cost {
+            lines: of(self.lines),
+            bytes: of(self.bytes),
+            chars: of(self.chars),
+            tokens: of(self.tokens),
         }
     }
 
@@ -202,6 +218,16 @@ struct Picker<'k> {
     free_bytes: u64,
 }
 
+/// Lines being picked.
+struct Picking {
+    /// For each line the header that it needs.
+    headers: Vec<Option<usize>>,
+    is_kept: Vec<bool>,
+    used: Cost,
+    /// What of it headers took for themselves.
+    structure: Cost,
+}
+
 /// Which of the held lines are kept.
 struct Picked {
     is_kept: Vec<bool>,
@@ -264,39 +290,56 @@ impl<'k> Picker<'k> {
         (layout.size.lines > 0).then(|| layout.into_preview(ends, all))
     }
 
-    /// Picks lines, best first, as long as they fit, each with the headers that it needs.
+    /// Picks lines, best first, as long as they fit, each with the headers that it needs. A little room is left at first, to
+    /// fill holes of a single line with: the marker takes nearly as much.
     fn pick(&self) -> Picked {
         let lines = &self.keeper.lines;
-        let headers = headers(lines);
         let mut order: Vec<usize> = (0..lines.len()).collect();
         order.sort_by_key(|&at| self.order_of(at));
-        let mut is_kept = vec![false; lines.len()];
-        // There is one gap to begin with, and the record that counts what is left out takes no more.
-        let (mut used, mut structure) = (self.marker, Cost::default());
-        let mut has_cut = false;
-        for at in order {
-            if is_kept[at] || !self.is_worth(&is_kept, at) {
+        let mut picking = Picking {
+            headers: headers(lines),
+            is_kept: vec![false; lines.len()],
+            // There is one gap to begin with, and the record that counts what is left out takes no more.
+            used: self.marker,
+            structure: Cost::default(),
+        };
+        self.pick_from(&mut picking, &order, self.room.part(FULL - FULL / 20));
+        for at in 0..lines.len() {
+            if !picking.is_kept[at] && self.sides(&picking.is_kept, at) == 2 {
+                self.pick_from(&mut picking, &[at], self.room);
+            }
+        }
+        self.pick_from(&mut picking, &order, self.room);
+        let kept = lines
+            .iter()
+            .zip(&picking.is_kept)
+            .filter(|(_, is_kept)| **is_kept);
+        Picked {
+            has_cut: kept.into_iter().any(|(line, _)| self.is_cut(line)),
+            is_roomy: picking.used.times(4).fits(self.room.times(3)),
+            is_kept: picking.is_kept,
+        }
+    }
+
+    /// Keeps those of `order` that fit into `room`.
+    fn pick_from(&self, picking: &mut Picking, order: &[usize], room: Cost) {
+        for &at in order {
+            if picking.is_kept[at] || !self.is_worth(&picking.is_kept, at) {
                 continue;
             }
-            let group = group(&headers, &is_kept, at);
-            let after = self.add(&mut is_kept, &group, used);
-            let is_header = lines[at].role.is_header();
-            let in_headers = structure.plus(after.minus(used));
-            let is_fair = !is_header || in_headers.times(STRUCTURE_SHARE).fits(self.room);
-            if !after.fits(self.room) || !is_fair {
-                group.iter().for_each(|&at| is_kept[at] = false);
+            let group = group(&picking.headers, &picking.is_kept, at);
+            let after = self.add(&mut picking.is_kept, &group, picking.used);
+            let is_header = self.keeper.lines[at].role.is_header();
+            let structure = picking.structure.plus(after.minus(picking.used));
+            let is_fair = !is_header || structure.times(STRUCTURE_SHARE).fits(room);
+            if !after.fits(room) || !is_fair {
+                group.iter().for_each(|&at| picking.is_kept[at] = false);
                 continue;
             }
             if is_header {
-                structure = in_headers;
+                picking.structure = structure;
             }
-            has_cut |= group.iter().any(|&at| self.is_cut(&lines[at]));
-            used = after;
-        }
-        Picked {
-            is_kept,
-            has_cut,
-            is_roomy: used.times(4).fits(self.room.times(3)),
+            picking.used = after;
         }
     }
 
@@ -389,16 +432,20 @@ impl<'k> Picker<'k> {
     }
 }
 
-/// Returns for each line the header above it that it must not stand without.
+/// Returns for each line the header above it that it must not stand without. No chain of them is longer than a file's header
+/// and a hunk's.
 fn headers(lines: &[Line]) -> Vec<Option<usize>> {
-    /// How far the lines of a file's header are apart: others stand between them.
+    /// How far the lines of a file's header are apart at most: others stand between them.
     const HEADER_LINES: u64 = 6;
     let (mut file, mut hunk): (Option<usize>, Option<usize>) = (None, None);
     let needed = |(at, line): (usize, &Line)| match line.role {
+        Role::File => {
+            (file, hunk) = (Some(at), None);
+            None
+        }
         Role::Header => {
-            let above = file.filter(|&above| {
-                hunk.is_none() && lines[above].number + HEADER_LINES > line.number
-            });
+            let is_near = |above: &usize| lines[*above].number + HEADER_LINES > line.number;
+            let above = file.filter(is_near).filter(|_| hunk.is_none());
             (file, hunk) = (Some(at), None);
             above
         }
@@ -414,6 +461,7 @@ fn headers(lines: &[Line]) -> Vec<Option<usize>> {
 
 /// Returns a line and the headers that it needs and that are not kept yet.
 fn group(headers: &[Option<usize>], is_kept: &[bool], at: usize) -> Vec<usize> {
+    // The headers of a header that is kept are kept.
     let needed = std::iter::successors(Some(at), |&at| headers[at]);
-    needed.filter(|&at| !is_kept[at]).collect()
+    needed.take_while(|&at| !is_kept[at]).collect()
 }

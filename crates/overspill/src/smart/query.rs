@@ -10,9 +10,9 @@ const STOP_WORDS: &[&str] = &[
     "the", "and", "for", "are", "was", "were", "did", "does", "has", "have", "had", "not", "with",
     "from", "into", "that", "this", "what", "which", "who", "why", "how", "when", "where", "can",
     "all", "any", "its", "you", "use", "get", "show", "list", "find", "grep", "cat", "head",
-    "tail", "sed", "awk", "echo", "bash", "run", "test", "version", "name", "type", "line",
-    "lines", "file", "files", "output", "python", "python3", "node", "npm", "cargo", "make",
-    "sudo", "env", "true", "false", "null", "dev", "usr", "bin", "tmp", "home", "src", "lib",
+    "tail", "sed", "awk", "echo", "bash", "run", "test", "version", "name", "type", "line", "file",
+    "output", "python", "python3", "node", "npm", "cargo", "make", "sudo", "env", "true", "false",
+    "null", "dev", "usr", "bin", "tmp", "home", "src", "lib",
 ];
 
 /// The words of a query.
@@ -22,7 +22,7 @@ pub(crate) struct Query {
 }
 
 impl Query {
-    /// Reads a query: a question, a pattern or a command. Its words count, in either case, as parts of words too.
+    /// Reads a query: a question, a pattern or a command. Its words count as parts of words too, in either case where they are ASCII.
     pub(crate) fn new(text: &str) -> Query {
         let mut terms: Vec<String> = Vec::new();
         let mut add = |term: &str| {
@@ -43,12 +43,14 @@ impl Query {
                 if stem.len() >= 3 && !STOP_WORDS.contains(&stem) {
                     add(stem);
                 }
-            } else {
-                // Scripts without spaces: any two letters that follow each other.
+            } else if word.chars().any(is_written_without_spaces) {
+                // Any two letters that follow each other.
                 let letters: Vec<char> = word.chars().collect();
                 letters
                     .windows(2)
                     .for_each(|pair| add(&pair.iter().collect::<String>()));
+            } else {
+                add(&word);
             }
         }
         let finder = AhoCorasick::builder()
@@ -71,6 +73,21 @@ impl Query {
     }
 }
 
+impl Query {
+    /// Returns how much a piece of a document answers the query; more than any failure does.
+    pub(super) fn weight(&self, text: &[u8]) -> u32 {
+        match self.terms_in(text).count_ones() {
+            0 => 0,
+            terms => 150 + 10 * terms,
+        }
+    }
+}
+
+/// Tells whether a letter is of Chinese, Japanese or Korean.
+fn is_written_without_spaces(letter: char) -> bool {
+    matches!(letter, '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}' | '\u{ac00}'..='\u{d7af}')
+}
+
 /// How many lines have each word of the query.
 #[derive(Debug, Default)]
 pub(super) struct TermCounts([u64; MAX_TERMS]);
@@ -85,7 +102,7 @@ impl TermCounts {
     }
 
     /// Returns what a line with these words is worth among `lines` lines, in hundredths of a point. The rarest word counts, and
-    /// a quarter of each other; one that stands in every third line not at all. Never as much as what says aloud that it failed.
+    /// a quarter of each other; one that stands in every third line not at all. Never as much as a plain error message.
     pub(super) fn points(&self, terms: u16, lines: u64) -> u32 {
         const MOST: u32 = 9900;
         let bits = |n: u64| 64 - n.leading_zeros();

@@ -20,7 +20,7 @@ const NUMBERED_POINTS: u16 = 90;
 /// What a line shows by itself.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) struct Reading {
-    /// How much the words in it matter, 0 to about 120.
+    /// How much the words in it matter, at most 136.
     pub(super) points: u16,
     /// The evidence behind most of the points.
     pub(super) evidence: Evidence,
@@ -30,7 +30,7 @@ pub(super) struct Reading {
     pub(super) indent: u16,
     /// The hash of its template: digits, hashes and paths masked.
     pub(super) template: u64,
-    /// The hash of its content, time stamp and digits of durations aside.
+    /// The hash of its content, time stamp and bare numbers aside.
     pub(super) content: u64,
     /// The hash of its words.
     pub(super) kind: u64,

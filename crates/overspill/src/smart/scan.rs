@@ -1,6 +1,6 @@
 //! One pass over a line: its words are looked up, and its template and content are hashed.
 //!
-//! This is where the time of the `smart` strategy goes, so each byte is looked at once, by its class.
+//! This is where the time of the `smart` strategy goes, so each byte is classed once.
 
 use super::lexicon::{Hit, LEXICON};
 
@@ -10,7 +10,7 @@ pub(super) struct Hashes {
     /// The template: the first word and the punctuation, with digits, hashes and paths masked, so that lines that one
     /// statement printed share it.
     pub(super) template: u64,
-    /// The content: all of it, times and durations masked.
+    /// The content: all of it, bare numbers and times masked.
     pub(super) content: u64,
     /// The kind: its words, without what has digits or is a path. Messages of one kind tell of one trouble.
     pub(super) kind: u64,
@@ -127,8 +127,8 @@ impl Hashes {
             return;
         }
         let has_digit = bits & DIGIT != 0;
-        let is_time = has_digit && bits & (SLASH | LETTER) == 0;
-        let whole = if is_time { 0 } else { hash(token) };
+        let is_number = has_digit && bits & (SLASH | LETTER) == 0;
+        let whole = if is_number { 0 } else { hash(token) };
         let is_first = self.content == SEED;
         self.content = mix(self.content, whole);
         if !has_digit && bits & SLASH == 0 {

@@ -1,7 +1,7 @@
 //! Scores a line among the others.
 //!
 //! A score is in hundredths of a point; 100 points are a plain error message. What several kinds of evidence say of a line
-//! does not add up: the strongest counts. The weights were set by what keeps most of the lines that people marked in real
+//! does not add up: the strongest counts, and others add a little. The weights were set by what keeps most of the lines that people marked in real
 //! logs, and hold for all tools alike.
 
 use super::form::Role;
@@ -122,6 +122,11 @@ impl Scorer<'_> {
             return 0;
         }
         let points = u32::from(line.reading.points) * 100;
+        // What a diff removes or adds is text about trouble, not a report of it.
+        let points = match line.role {
+            Role::Change | Role::Same => points / 2,
+            Role::File | Role::Header | Role::Hunk | Role::Plain => points,
+        };
         // Where a large part of all lines is as hot, being hot says less.
         let as_hot = match line.reading.points {
             LOUD.. => self.counts.loud,
@@ -217,7 +222,9 @@ impl Scorer<'_> {
     fn is_call(&self, at: usize) -> bool {
         let line = &self.lines[at].reading;
         self.lines.get(at + 1).is_some_and(|below| {
-            below.reading.shape == Shape::Frame && below.reading.indent > line.indent
+            below.number == self.lines[at].number + 1
+                && below.reading.shape == Shape::Frame
+                && below.reading.indent > line.indent
         })
     }
 
@@ -255,7 +262,7 @@ impl Scorer<'_> {
         raise(self.head(line), Evidence::Head);
         raise(self.tail(line), Evidence::Tail);
         match line.role {
-            Role::Header => raise(STRUCTURE, Evidence::Structure),
+            Role::File | Role::Header => raise(STRUCTURE, Evidence::Structure),
             Role::Hunk => raise(STRUCTURE - 100, Evidence::Structure),
             Role::Change => raise(3000, Evidence::Structure),
             Role::Plain if self.is_table && line.number == 1 => {
@@ -287,6 +294,7 @@ impl Scorer<'_> {
             .budget
             .share(line.offset + line.len as u64, line.number);
         match share {
+            0..=12 if line.number == 1 => 12_600,
             0..=25 if line.number == 1 => 9000,
             0..=2 => 9000,
             0..=45 if self.counts.loud == 0 => 4600,

@@ -1,4 +1,4 @@
-//! How a line is built: its time stamp, indent, place in a stack or a snippet, and its template.
+//! How a line is built: its time stamp, colours, indent, and its place in a stack or a snippet.
 
 use std::sync::LazyLock;
 
@@ -105,7 +105,7 @@ fn syslog_len(line: &[u8]) -> usize {
     end.map_or(16, |end| end + 2)
 }
 
-/// `==1234== `, `#12 3.456 `, `##[error]`.
+/// `==1234== `, `#12 3.456 `.
 fn marked_len(line: &[u8]) -> usize {
     let digits = |from: usize| {
         line[from.min(line.len())..]
@@ -238,7 +238,16 @@ pub(super) fn is_numbered(body: &[u8]) -> bool {
 
 /// Tells whether a line looks like source, in which words of trouble name things.
 pub(super) fn is_code(body: &[u8]) -> bool {
-    matches!(body.last(), Some(b'{' | b';' | b'}'))
+    matches!(body.last(), Some(b'{' | b';' | b'}')) || is_listed(body)
+}
+
+/// Tells whether a line is of a long listing of files: `-rw-r--r-- 1 user …`.
+fn is_listed(body: &[u8]) -> bool {
+    body.len() > 11
+        && matches!(body[0], b'-' | b'd' | b'l' | b'c' | b'b' | b'p' | b's')
+        && body[1..10]
+            .iter()
+            .all(|byte| matches!(byte, b'r' | b'w' | b'x' | b's' | b'S' | b't' | b'T' | b'-'))
 }
 
 /// Returns a line without the escape sequences that colour it.

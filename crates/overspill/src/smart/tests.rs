@@ -477,6 +477,61 @@ fn a_single_long_line_shows_both_its_ends() {
 }
 
 #[test]
+fn a_query_finds_its_member_or_record_in_a_document() {
+    let members: Vec<String> = (0..800)
+        .map(|n| format!("\"pkg{n}\":{{\"version\":\"1.{n}.0\"}}"))
+        .collect();
+    let text = format!(
+        "{{{},\"esquery\":{{\"version\":\"1.7.0\"}},{}}}",
+        members[..400].join(","),
+        members[400..].join(",")
+    );
+    let about = Salience::default().query("which version of esquery");
+    let Cut::Part(preview) = cut_for(&text, &Limits::none().bytes(600), Strategy::Smart, &about)
+    else {
+        panic!()
+    };
+    let shown = preview.text(Lang::En);
+    assert!(
+        shown.contains("\"esquery\":{\"version\":\"1.7.0\"}"),
+        "{shown}"
+    );
+    assert!(
+        serde_json::from_str::<IgnoredAny>(&shown).is_ok(),
+        "{shown}"
+    );
+}
+
+#[test]
+fn what_follows_records_makes_them_text() {
+    let mut text: String = (0..500).map(|n| format!("{{\"n\":{n}}}\n")).collect();
+    text += "FATAL: connection lost";
+    assert!(shown(&text, Limits::none().bytes(600)).ends_with("FATAL: connection lost"));
+    let broken = text.replace("FATAL: connection lost", "{\"n\":500,\"st");
+    let shown = shown(&broken, Limits::none().bytes(600));
+    assert!(
+        shown
+            .lines()
+            .all(|line| serde_json::from_str::<IgnoredAny>(line).is_ok()),
+        "{shown}"
+    );
+}
+
+#[test]
+fn huge_limits_and_many_headers_are_no_trouble() {
+    let text: String = (0..40_000).map(|_| "diff --git a/x b/x\n").collect();
+    assert!(!shown(&text, Limits::none().bytes(4000)).is_empty());
+    for bytes in [usize::MAX, usize::MAX / 3, 6_000_000_000_000_000_000] {
+        let limits = Limits::none()
+            .bytes(bytes)
+            .lines(20)
+            .chars(bytes)
+            .tokens(bytes);
+        assert!(shown(&text[..40_000], limits.lines(20)).lines().count() <= 20);
+    }
+}
+
+#[test]
 fn a_table_keeps_its_header() {
     let mut text = "name,status,restarts and some more words to make it long\n".to_owned();
     (0..500).for_each(|n| text += &format!("pod-{n},Running,0\n"));

@@ -35,6 +35,8 @@ pub(super) struct Builder {
     /// How many containers are open inside those that are not kept.
     skipped: usize,
     key: Key,
+    /// What the query says about that key.
+    asked: u32,
     /// The memory for the tape, and when it is shortened next.
     max_bytes: usize,
     limit: usize,
@@ -68,6 +70,7 @@ impl Builder {
             frames: Vec::new(),
             skipped: 0,
             key: Key::None,
+            asked: 0,
             max_bytes,
             limit: max_bytes,
         }
@@ -109,6 +112,7 @@ impl Builder {
         let is_whole = key.chars.is_none();
         if is_whole && key.raw.len() <= MAX_KEY_BYTES && self.frames.len() < MAX_KEPT_DEPTH {
             self.tape.push_key(key.raw);
+            self.asked = key.asked;
             self.key = Key::Kept { len: key.raw.len() };
         } else {
             self.note(name::number(key.raw));
@@ -141,7 +145,7 @@ impl Builder {
         };
         let at = self.push(Kind::Text, value);
         if let Some(node) = self.tape.node_mut(at) {
-            node.weight = text.weight;
+            node.weight = node.weight.max(text.weight);
             node.lost = lost;
         }
         self.end_child(at);
@@ -178,7 +182,12 @@ impl Builder {
             Key::Kept { len } => Some(len),
             Key::None | Key::Lost => None,
         };
-        self.tape.push(kind, key_len, value)
+        let at = self.tape.push(kind, key_len, value);
+        let asked = std::mem::take(&mut self.asked);
+        if let Some(node) = self.tape.node_mut(at) {
+            node.weight = asked;
+        }
+        at
     }
 
     /// Decides about a value that is complete.

@@ -4,6 +4,7 @@
 //! checked, counted and weighed in pieces, whose edges depend on the string alone; its start is kept.
 
 use super::raw;
+use crate::smart::query::Query;
 
 /// The longest string that is taken as a whole, and the size of the pieces of longer ones.
 pub(super) const PIECE_BYTES: usize = 4096;
@@ -18,14 +19,28 @@ pub(super) struct Quoted<'s> {
     pub(super) raw: &'s str,
     /// How many chars it is, if `raw` is only its start.
     pub(super) chars: Option<u64>,
-    /// What `weigh` says about it.
+    /// What `weigh` says about it, or the query.
     pub(super) weight: u32,
+    /// What the query says about it.
+    pub(super) asked: u32,
+}
+
+impl Quoted<'_> {
+    /// Returns the same with what the query says about it.
+    fn asked(self, asked: u32) -> Self {
+        Quoted {
+            weight: self.weight.max(asked),
+            asked,
+            ..self
+        }
+    }
 }
 
 /// Takes a string as it comes.
 #[derive(Debug)]
 pub(super) struct Quotes {
     weigh: fn(&str) -> u32,
+    query: Query,
     /// How much is kept of the start of a long string.
     max_start: usize,
     /// What came and was not looked at yet, if the string began in an earlier chunk or is long.
@@ -45,12 +60,14 @@ struct Long {
     is_start_full: bool,
     chars: u64,
     weight: u32,
+    asked: u32,
 }
 
 impl Quotes {
     pub(super) fn new(max_start: usize, weigh: fn(&str) -> u32) -> Self {
         Quotes {
             weigh,
+            query: Query::default(),
             max_start: max_start.max(PIECE_BYTES),
             piece: Vec::new(),
             is_escaped: false,
@@ -58,6 +75,11 @@ impl Quotes {
             long: None,
             scratch: String::new(),
         }
+    }
+
+    /// Tells what the document is asked for.
+    pub(super) fn ask(&mut self, query: Query) {
+        self.query = query;
     }
 
     /// Forgets the last string; the next bytes are those after an opening quote.
@@ -100,18 +122,23 @@ impl Quotes {
     pub(super) fn end<'s>(&'s mut self, bytes: &'s [u8]) -> Option<Quoted<'s>> {
         let is_held = self.long.is_some() || !self.piece.is_empty();
         if !is_held && bytes.len() <= PIECE_BYTES {
-            return short(bytes, self.has_escape, self.weigh, &mut self.scratch);
+            let asked = self.query.weight(bytes);
+            return short(bytes, self.has_escape, self.weigh, &mut self.scratch)
+                .map(|text| text.asked(asked));
         }
         self.hold(bytes)?;
         if self.long.is_none() {
-            return short(&self.piece, self.has_escape, self.weigh, &mut self.scratch);
+            let asked = self.query.weight(&self.piece);
+            return short(&self.piece, self.has_escape, self.weigh, &mut self.scratch)
+                .map(|text| text.asked(asked));
         }
         self.take_piece(true)?;
         let long = self.long.as_ref()?;
         Some(Quoted {
             raw: &long.start,
             chars: long.is_start_full.then_some(long.chars),
-            weight: long.weight,
+            weight: long.weight.max(long.asked),
+            asked: long.asked,
         })
     }
 
@@ -128,6 +155,7 @@ impl Quotes {
         let text = std::str::from_utf8(self.piece.get(..len)?).ok()?;
         let long = self.long.get_or_insert_default();
         long.chars += raw::count_chars(text);
+        long.asked = long.asked.max(self.query.weight(text.as_bytes()));
         long.weight = long
             .weight
             .max(weight(text, self.has_escape, self.weigh, &mut self.scratch));
@@ -156,6 +184,7 @@ fn short<'s>(
         raw,
         chars: None,
         weight: weight(raw, has_escape, weigh, scratch),
+        asked: 0,
     })
 }
 

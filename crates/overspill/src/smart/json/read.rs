@@ -7,6 +7,7 @@ use super::build::Builder;
 use super::layout::Layout;
 use super::quoted::Quotes;
 use super::tape::Kind;
+use crate::smart::query::Query;
 
 /// How deep containers may be nested.
 const MAX_DEPTH: usize = 100_000;
@@ -69,6 +70,11 @@ impl Reader {
             number: Vec::new(),
             margin: Margin::default(),
         }
+    }
+
+    /// Tells what the document is asked for.
+    pub(super) fn ask(&mut self, query: Query) {
+        self.quotes.ask(query);
     }
 
     /// Takes the next bytes; tells whether a document can begin like this.
