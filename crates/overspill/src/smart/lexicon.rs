@@ -103,6 +103,7 @@ impl Lexicon {
     }
 
     /// Looks up the run of letters at `start`, at least two, and returns where what was found ends.
+    #[inline]
     pub(super) fn look_up(
         &self,
         line: &[u8],

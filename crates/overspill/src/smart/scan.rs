@@ -66,6 +66,7 @@ pub(super) struct Run {
 
 impl Run {
     /// Reads the run that begins at `at`.
+    #[inline]
     pub(super) fn at(body: &[u8], at: usize) -> Run {
         const CASE: u64 = ONES * 0x20;
         let mut run = Run::default();
@@ -90,6 +91,7 @@ impl Run {
     }
 
     /// Returns its hash, in either case. Runs that differ only behind their sixteenth letter share it.
+    #[inline]
     pub(super) fn hash(&self) -> u64 {
         let hash = mix(mix(self.len as u64, self.letters[0]), self.letters[1]);
         hash ^ hash >> 32
@@ -100,6 +102,7 @@ const ONES: u64 = 0x0101_0101_0101_0101;
 const HIGHS: u64 = ONES * 0x80;
 
 /// Returns the first eight bytes of a text as a number, the first the lowest; what is missing is nought.
+#[inline]
 fn load(text: &[u8]) -> u64 {
     match text.first_chunk::<8>() {
         Some(chunk) => u64::from_le_bytes(*chunk),
@@ -112,6 +115,7 @@ fn load(text: &[u8]) -> u64 {
 
 /// Returns how many of eight bytes, from the lowest, are letters of ASCII. All eight are compared at once: adding to the low
 /// seven bits of each carries into its high bit where it is at or above a bound.
+#[inline]
 fn letters(word: u64) -> usize {
     let low = (word | (ONES * 0x20)) & !HIGHS;
     let from_a = low + ONES * (0x80 - 0x61);
@@ -122,6 +126,7 @@ fn letters(word: u64) -> usize {
 
 impl Hashes {
     /// Adds a word, between spaces, that has characters of these classes.
+    #[inline]
     fn add(&mut self, token: &[u8], bits: u8) {
         if token.is_empty() {
             return;

@@ -26,6 +26,8 @@ pub(crate) fn run() -> Result<()> {
         println!();
         quality::print_evidence(&set.cases);
     }
-    println!();
-    speed::measure(&subject, &data::own()?)
+    for set in &sets {
+        speed::measure(&subject, set)?;
+    }
+    Ok(())
 }

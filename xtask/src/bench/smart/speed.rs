@@ -2,7 +2,7 @@
 
 use anyhow::{Context as _, Result};
 
-use super::recall::Case;
+use super::data::Set;
 use crate::bench::inputs;
 use crate::bench::subject::{BesideTee, Subject};
 use crate::bench::table::{self, Claim, Row, memory};
@@ -10,9 +10,13 @@ use crate::bench::table::{self, Claim, Row, memory};
 const BYTES: u64 = 1 << 30;
 const RUNS: usize = 3;
 
-/// Measures and prints.
-pub(super) fn measure(subject: &Subject, cases: &[Case]) -> Result<()> {
-    let outputs: Vec<&str> = cases.iter().map(|case| case.output.as_str()).collect();
+/// Measures a log made of a set of outputs, and prints.
+pub(super) fn measure(subject: &Subject, set: &Set) -> Result<()> {
+    let outputs: Vec<&str> = set.cases.iter().map(|case| case.output.as_str()).collect();
+    let (bytes, lines) = outputs.iter().fold((0, 0), |(bytes, lines), output| {
+        (bytes + output.len(), lines + output.lines().count())
+    });
+    println!("\n{}, each line with its time before it: {} bytes a line without it\n", set.name, bytes / lines.max(1));
     let log = subject.log(|out| inputs::write_jobs(out, &outputs, BYTES))?;
     let args = ["truncate", "--strategy", "smart"];
     let BesideTee { ours, theirs, peak } = subject.beside_tee(&log, &args, RUNS)?;
