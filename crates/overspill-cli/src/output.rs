@@ -73,7 +73,7 @@ fn explain(bounded: &Bounded<'_>, strategy: Strategy) {
     let lines = match bounded {
         Bounded::Whole(_) => "overspill: nothing was cut\n".to_owned(),
         Bounded::Cut(cut) if cut.reasons.is_empty() => {
-            format!("overspill: kept by `{strategy}`, not line by line\n")
+            format!("overspill: `{strategy}` scored no lines of this output\n")
         }
         Bounded::Cut(cut) => {
             let row = |reason: &Reason| {
