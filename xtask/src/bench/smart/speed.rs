@@ -16,7 +16,11 @@ pub(super) fn measure(subject: &Subject, set: &Set) -> Result<()> {
     let (bytes, lines) = outputs.iter().fold((0, 0), |(bytes, lines), output| {
         (bytes + output.len(), lines + output.lines().count())
     });
-    println!("\n{}, each line with its time before it: {} bytes a line without it\n", set.name, bytes / lines.max(1));
+    println!(
+        "\n{}, each line with its time before it: {} bytes a line without it\n",
+        set.name,
+        bytes / lines.max(1)
+    );
     let log = subject.log(|out| inputs::write_jobs(out, &outputs, BYTES))?;
     let args = ["truncate", "--strategy", "smart"];
     let BesideTee { ours, theirs, peak } = subject.beside_tee(&log, &args, RUNS)?;
