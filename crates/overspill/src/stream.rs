@@ -46,8 +46,7 @@ pub struct Stream {
     ends_in_newline: bool,
     chars: Option<CharCounter>,
     clipper: Option<Clipper>,
-    keeper: Keeper,
-    smart: Option<Scored>,
+    held: Held,
 }
 
 impl Stream {
@@ -62,15 +61,17 @@ impl Stream {
             ends_in_newline: false,
             chars: limits.max_chars().map(|_| CharCounter::default()),
             clipper: limits.max_line_chars().map(Clipper::new),
-            keeper: Keeper::new(kept_bytes(limits), strategy),
-            smart: (strategy == Strategy::Smart).then(|| Scored::new(limits)),
+            held: Held {
+                ends: Keeper::new(kept_bytes(limits), strategy),
+                smart: (strategy == Strategy::Smart).then(|| Scored::new(limits)),
+            },
         }
     }
 
     /// Tells the `smart` strategy what to go by, before any of the output came.
     #[must_use]
     pub fn salience(mut self, salience: &Salience) -> Self {
-        if let Some(smart) = &mut self.smart {
+        if let Some(smart) = &mut self.held.smart {
             smart.salience = salience.clone();
             smart.document = smart::Document::new(&self.limits, salience);
         }
@@ -86,25 +87,13 @@ impl Stream {
         if let Some(chars) = &mut self.chars {
             chars.push(chunk);
         }
-        if let Some(smart) = &mut self.smart {
+        if let Some(smart) = &mut self.held.smart {
             smart.document.push(chunk);
         }
         match &mut self.clipper {
-            None => keep(
-                &mut self.keeper,
-                &mut self.smart,
-                &self.limits,
-                chunk,
-                false,
-            ),
+            None => self.held.push(chunk, false, &self.limits),
             Some(clipper) => clipper.push(chunk, &mut |bytes, is_dots| {
-                keep(
-                    &mut self.keeper,
-                    &mut self.smart,
-                    &self.limits,
-                    bytes,
-                    is_dots,
-                );
+                self.held.push(bytes, is_dots, &self.limits);
             }),
         }
     }
@@ -119,7 +108,7 @@ impl Stream {
         self.settle();
         match self.exceeded(&self.limits) {
             Some(_) => Streamed::Part(self.preview(&self.limits, self.strategy)),
-            None => Streamed::Whole(self.keeper.head),
+            None => Streamed::Whole(self.held.ends.head),
         }
     }
 
@@ -137,18 +126,12 @@ impl Stream {
     pub(crate) fn settle(&mut self) {
         if let Some(clipper) = &mut self.clipper {
             clipper.end(&mut |bytes, is_dots| {
-                keep(
-                    &mut self.keeper,
-                    &mut self.smart,
-                    &self.limits,
-                    bytes,
-                    is_dots,
-                );
+                self.held.push(bytes, is_dots, &self.limits);
             });
         }
         let is_over = self.exceeded(&self.limits).is_some();
-        if let Some(smart) = self.smart.as_mut().filter(|_| is_over) {
-            smart.start(&self.limits, &self.keeper.head).end();
+        if let Some(smart) = self.held.smart.as_mut().filter(|_| is_over) {
+            smart.start(&self.limits, &self.held.ends.head).end();
             smart.document.end();
         }
     }
@@ -163,7 +146,11 @@ impl Stream {
     pub(crate) fn preview(&self, limits: &Limits, strategy: Strategy) -> Preview<'static> {
         self.with_ends(|ends| {
             let first = ends.exceeded(limits).unwrap_or(Unit::Bytes);
-            let smart = self.smart.as_ref().filter(|_| strategy == Strategy::Smart);
+            let smart = self
+                .held
+                .smart
+                .as_ref()
+                .filter(|_| strategy == Strategy::Smart);
             if let Some(preview) = smart.and_then(|smart| smart.preview(ends, limits)) {
                 return preview;
             }
@@ -186,7 +173,7 @@ impl Stream {
 
     /// Returns an output that is within its limits.
     pub(crate) fn whole(&self) -> &[u8] {
-        &self.keeper.head
+        &self.held.ends.head
     }
 
     fn with_ends<T>(&self, use_ends: impl FnOnce(&Ends<'_>) -> T) -> T {
@@ -196,12 +183,12 @@ impl Stream {
             lines: self.newlines + open_line,
         };
         let (raw_head, raw_tail) = (
-            self.keeper.head_end(),
-            self.keeper.tail_end(self.ends_in_newline),
+            self.held.ends.head_end(),
+            self.held.ends.tail_end(self.ends_in_newline),
         );
         let (head, tail) = (text::decode(raw_head), text::decode(raw_tail));
         let is_text = matches!((&head, &tail), (Cow::Borrowed(_), Cow::Borrowed(_)));
-        let (mut in_head, mut in_tail) = (self.keeper.head_clips(), self.keeper.tail_clips());
+        let (mut in_head, mut in_tail) = (self.held.ends.head_clips(), self.held.ends.tail_clips());
         if !is_text {
             to_decoded(raw_head, &mut in_head);
             to_decoded(raw_tail, &mut in_tail);
@@ -210,7 +197,7 @@ impl Stream {
         use_ends(&Ends {
             head: &head,
             tail: &tail,
-            complete: !self.keeper.is_over(),
+            complete: !self.held.ends.is_over(),
             size,
             original_bytes: self.original_bytes.unwrap_or(self.bytes),
             chars: self.chars.as_ref().map(CharCounter::total),
@@ -227,18 +214,21 @@ impl Stream {
     }
 }
 
-/// Keeps the next bytes of what is shown.
-fn keep(
-    ends: &mut Keeper,
-    smart: &mut Option<Scored>,
-    limits: &Limits,
-    bytes: &[u8],
-    is_dots: bool,
-) {
-    if let Some(smart) = smart {
-        smart.push(bytes, ends, limits);
+/// What is held of an output: its two ends, and what its strategy asks for beside them.
+#[derive(Debug)]
+struct Held {
+    ends: Keeper,
+    smart: Option<Scored>,
+}
+
+impl Held {
+    /// Takes the next bytes of what is shown.
+    fn push(&mut self, bytes: &[u8], is_dots: bool, limits: &Limits) {
+        if let Some(smart) = &mut self.smart {
+            smart.push(bytes, &self.ends, limits);
+        }
+        self.ends.push_clipped(bytes, is_dots);
     }
-    ends.push_clipped(bytes, is_dots);
 }
 
 /// What the `smart` strategy holds of an output.

@@ -99,9 +99,9 @@ fn memory_is_bounded_by_the_limits() {
         for n in 0..20_000 {
             stream.push(format!("{n} {}\n", "x".repeat(n % 500)).as_bytes());
         }
-        let kept = stream.keeper.head.capacity()
-            + stream.keeper.tail.capacity()
-            + stream.keeper.clips.capacity() * 8;
+        let kept = stream.held.ends.head.capacity()
+            + stream.held.ends.tail.capacity()
+            + stream.held.ends.clips.capacity() * 8;
         assert!(kept < 1 << 20, "{strategy}: {kept}");
     }
 }
