@@ -1,5 +1,7 @@
 //! Takes an output line by line and holds those that matter, in bounded memory.
 
+use std::ops::Range;
+
 use memchr::memchr;
 
 use super::form::{self, Former, Role};
@@ -19,7 +21,7 @@ const LINE_BYTES: usize = 256 << 10;
 const LINE_END_BYTES: usize = 4 << 10;
 
 /// From how many lines on a template is common.
-const COMMON: u32 = 8;
+const COMMON: u16 = 8;
 
 /// What a held line costs beside its text.
 pub(super) const LINE_COST: usize = size_of::<Line>();
@@ -43,17 +45,31 @@ pub(super) struct Line {
     /// Where it begins in the held text.
     pub(super) at: usize,
     /// Its length in the held text.
-    pub(super) len: usize,
+    pub(super) len: u32,
     pub(super) reading: Reading,
     pub(super) role: Role,
     /// How many lines with this content there were before it.
-    pub(super) repeats: u32,
+    pub(super) repeats: u16,
+    /// How many lines of its template there were, itself included.
+    pub(super) nth: u16,
     /// How many hot lines of its kind there were, itself included.
-    pub(super) nth: u32,
+    pub(super) nth_of_kind: u16,
     /// Which words of the query it has.
     pub(super) terms: u16,
-    /// Where something is missing in what is held of it, if it was longer.
-    pub(super) hole: Option<usize>,
+    /// Whether it was longer, and all but its start and its last [`LINE_END_BYTES`] is missing.
+    pub(super) has_hole: bool,
+}
+
+impl Line {
+    /// Returns where it is in the held text.
+    pub(super) fn range(&self) -> Range<usize> {
+        self.at..self.at + self.len as usize
+    }
+
+    /// Returns what it costs to hold it.
+    fn cost(&self) -> usize {
+        self.len as usize + LINE_COST
+    }
 }
 
 /// Takes an output as it comes and holds the lines that matter.
@@ -168,13 +184,13 @@ impl Keeper {
 
     /// Holds a line of `len` bytes, of which `line` is all, or its start and its end.
     fn take(&mut self, line: &[u8], len: u64, ending: Ending) {
-        let hole = (len > line.len() as u64).then_some(self.max_line);
+        let has_hole = len > line.len() as u64;
         if line.is_empty() {
             return self.take_blank();
         }
         self.blanks = 0;
         let reading = self.reader.read(line);
-        let role = self.former.role(line, hole.is_none(), ending);
+        let role = self.former.role(line, !has_hole, ending);
         if role == Role::Hunk {
             self.mark_file_header();
         }
@@ -195,13 +211,14 @@ impl Keeper {
             number: counts.lines,
             offset: counts.bytes,
             at: self.text.len(),
-            len: line.len(),
+            len: line.len() as u32,
             reading,
             role,
             repeats,
-            nth: nth_of_kind,
+            nth,
+            nth_of_kind,
             terms,
-            hole,
+            has_hole,
         });
         counts.bytes += len + 1;
         self.text.extend_from_slice(line);
@@ -214,7 +231,7 @@ impl Keeper {
     fn least_kept(&self, scores: &[score::Score]) -> u32 {
         let mut costs = vec![0; score::MAX_POINTS as usize + 1];
         for (line, score) in self.lines.iter().zip(scores) {
-            costs[score.points.min(score::MAX_POINTS) as usize] += line.len + LINE_COST;
+            costs[score.points.min(score::MAX_POINTS) as usize] += line.cost();
         }
         let mut room = self.kept;
         let fits = |&points: &usize| {
@@ -244,8 +261,9 @@ impl Keeper {
             role: Role::Plain,
             repeats: 0,
             nth: 0,
+            nth_of_kind: 0,
             terms: 0,
-            hole: None,
+            has_hole: false,
         });
         self.counts.bytes += 1;
     }
@@ -271,7 +289,7 @@ impl Keeper {
         // Those above the least are sure to fit; of those at it the first that do.
         for is_above in [true, false] {
             for (at, line) in self.lines.iter().enumerate() {
-                let cost = line.len + LINE_COST;
+                let cost = line.cost();
                 let points = scores[at].points;
                 let is_meant = if is_above {
                     points > least
@@ -284,17 +302,19 @@ impl Keeper {
                 }
             }
         }
-        let mut text = Vec::with_capacity(self.kept);
+        // What stays moves down within the text, so that there is never a second one.
+        let (text, mut end) = (&mut self.text, 0);
         let mut is_kept = is_kept.into_iter();
         self.lines.retain_mut(|line| {
             let keeps = is_kept.next().unwrap_or(false);
             if keeps {
-                let from = std::mem::replace(&mut line.at, text.len());
-                text.extend_from_slice(&self.text[from..from + line.len]);
+                text.copy_within(line.range(), end);
+                line.at = end;
+                end += line.len as usize;
             }
             keeps
         });
-        self.text = text;
+        self.text.truncate(end);
     }
 
     fn is_table(&self) -> bool {
@@ -303,7 +323,7 @@ impl Keeper {
             .iter()
             .zip(1..)
             .take_while(|(line, number)| line.number == *number);
-        form::is_table(first.map(|(line, _)| &self.text[line.at..line.at + line.len]))
+        form::is_table(first.map(|(line, _)| &self.text[line.range()]))
     }
 
     pub(super) fn scores(&self, budget: &Budget) -> Vec<score::Score> {

@@ -47,8 +47,8 @@ impl Layout {
         self.run.push_str(text);
         self.size.lines += 1;
         // Dots, and what a shortened record counts, were not in the output.
-        self.size.bytes += match line.hole.is_none() && text.len() >= line.len {
-            true => line.len,
+        self.size.bytes += match !line.has_hole && text.len() >= line.len as usize {
+            true => line.len as usize,
             false => text.len().saturating_sub(DOTS.len()),
         } as u64;
         self.explain(line.number, score);

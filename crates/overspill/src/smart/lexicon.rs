@@ -37,8 +37,10 @@ pub(super) static LEXICON: LazyLock<Lexicon> = LazyLock::new(Lexicon::new);
 
 /// The table, laid out.
 pub(super) struct Lexicon {
-    /// By the hash of a first word: the rows that begin with it, the longest first.
-    slots: Vec<Slot>,
+    /// The hashes of first words, each where it says or next to it; nought where there is none.
+    hashes: Vec<u32>,
+    /// At the same place: the rows that begin with it, the longest first.
+    slots: Vec<Vec<&'static Row>>,
     /// By the first two letters: a bit for each length of a first word that begins so.
     lengths: Vec<u32>,
     /// The rows that may be the last part of a type's name.
@@ -49,12 +51,6 @@ pub(super) struct Lexicon {
     /// The rows that are not ASCII, and what finds them.
     signs: Vec<&'static Row>,
     sign_finder: Option<AhoCorasick>,
-}
-
-#[derive(Clone, Default)]
-struct Slot {
-    hash: u64,
-    rows: Vec<&'static Row>,
 }
 
 impl Lexicon {
@@ -69,7 +65,8 @@ impl Lexicon {
             .filter(|row| row.stand == Stand::Type)
             .collect();
         let mut lexicon = Lexicon {
-            slots: vec![Slot::default(); SLOTS],
+            hashes: vec![0; SLOTS],
+            slots: vec![Vec::new(); SLOTS],
             lengths: vec![0; 1 << 10],
             types,
             initials: initials(&starts),
@@ -86,17 +83,17 @@ impl Lexicon {
         let first = Run::at(word, 0);
         self.lengths[pair(word)] |= 1 << first.len;
         let slot = self.slot(first.hash());
-        self.slots[slot].hash = first.hash();
-        self.slots[slot].rows.push(row);
-        self.slots[slot]
-            .rows
-            .sort_by_key(|row| Reverse(row.word.len()));
+        self.hashes[slot] = first.hash();
+        self.slots[slot].push(row);
+        self.slots[slot].sort_by_key(|row| Reverse(row.word.len()));
     }
 
     /// Returns the slot of a hash, or the empty one where it would be.
-    fn slot(&self, hash: u64) -> usize {
-        let mut at = hash as usize % SLOTS;
-        while self.slots[at].hash != hash && !self.slots[at].rows.is_empty() {
+    #[inline]
+    fn slot(&self, hash: u32) -> usize {
+        // The lowest bit is always set.
+        let mut at = (hash >> 1) as usize % SLOTS;
+        while self.hashes[at] != hash && self.hashes[at] != 0 {
             at = (at + 1) % SLOTS;
         }
         at
@@ -112,7 +109,13 @@ impl Lexicon {
         found: &mut impl FnMut(Hit),
     ) -> usize {
         if run.len < 32 && self.lengths[pair(&line[start..])] & (1 << run.len) != 0 {
-            for &row in &self.slots[self.slot(run.hash())].rows {
+            let slot = self.slot(run.hash());
+            let rows: &[&Row] = if self.hashes[slot] == 0 {
+                &[]
+            } else {
+                &self.slots[slot]
+            };
+            for &row in rows {
                 if row.word.len() <= run.len || starts_with(&line[start..], row.word) {
                     found(Hit::new(row, start));
                     return start + row.word.len();

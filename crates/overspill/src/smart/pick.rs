@@ -201,7 +201,7 @@ impl Keeper {
     }
 
     fn text_of(&self, line: &Line) -> Cow<'_, str> {
-        text::decode(&self.text[line.at..line.at + line.len])
+        text::decode(&self.text[line.range()])
     }
 }
 
@@ -380,7 +380,7 @@ impl<'k> Picker<'k> {
         // The frames of a stack stay level, so that it is kept from its start and not in pieces.
         let len = match line.reading.shape {
             Shape::Frame => FRAME_BYTES,
-            _ => line.len.min(self.max_line) as u64,
+            _ => u64::from(line.len).min(self.max_line as u64),
         };
         let priority = u64::from(score.points) * self.free_bytes / (self.free_bytes + len);
         let place = match score.evidence {
@@ -401,7 +401,7 @@ impl<'k> Picker<'k> {
     }
 
     fn is_cut(&self, line: &Line) -> bool {
-        line.hole.is_some() || line.len > self.max_line
+        line.has_hole || line.len as usize > self.max_line
     }
 
     /// Returns a line as it is shown: whole, or its two ends if it is too long; nothing if it cannot be shown so.
@@ -414,12 +414,13 @@ impl<'k> Picker<'k> {
             return document::shorten(&whole, self.max_line).map(Cow::Owned);
         }
         let room = self.max_line.saturating_sub(DOTS.len());
-        let (start, end) = match line.hole {
-            Some(hole) => (
+        let hole = self.keeper.max_line;
+        let (start, end) = match line.has_hole {
+            true => (
                 &whole[..whole.floor_char_boundary(hole)],
                 &whole[whole.ceil_char_boundary(hole)..],
             ),
-            None => (&*whole, &*whole),
+            false => (&*whole, &*whole),
         };
         // Three parts of the start, where it tells what it is, and one of the end.
         let from = end.ceil_char_boundary(end.len().saturating_sub(room / 4));

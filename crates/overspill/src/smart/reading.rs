@@ -29,11 +29,11 @@ pub(super) struct Reading {
     /// Columns of white space before its content.
     pub(super) indent: u16,
     /// The hash of its template: digits, hashes and paths masked.
-    pub(super) template: u64,
+    pub(super) template: u32,
     /// The hash of its content, time stamp and bare numbers aside.
-    pub(super) content: u64,
+    pub(super) content: u32,
     /// The hash of its words.
-    pub(super) kind: u64,
+    pub(super) kind: u32,
 }
 
 impl Reading {
@@ -54,6 +54,7 @@ impl Reading {
 pub(super) struct Reader {
     /// Room for a line without its colours.
     plain: Vec<u8>,
+    known: Known,
     /// Whether what makes words benign is minded.
     minds_benign: bool,
 }
@@ -62,6 +63,7 @@ impl Reader {
     pub(super) fn new(minds_benign: bool) -> Self {
         Reader {
             plain: Vec::new(),
+            known: Known::default(),
             minds_benign,
         }
     }
@@ -90,32 +92,65 @@ impl Reader {
 
     fn read_part(&mut self, line: &[u8]) -> Reading {
         let line = shape::without_colours(line, &mut self.plain);
-        let start = shape::prefix_len(line);
-        let content = &line[start..];
-        let indent = shape::indent(&content[shape::level_len(content)..]);
-        let body = content.trim_ascii();
-        let mut words = Words::default();
-        let hashes = scan::scan(body, |hit| {
-            let place = Place {
-                line: body,
-                start: hit.start,
-                end: hit.end,
-            };
-            words.take(hit.row, &place);
-        });
-        let (mut points, mut evidence) = words.judge(body, self.minds_benign);
-        if points < NUMBERED_POINTS && shape::is_numbered(body) {
-            (points, evidence) = (NUMBERED_POINTS, Evidence::Failure);
+        let content = &line[shape::prefix_len(line)..];
+        let minds_benign = self.minds_benign;
+        self.known
+            .get_or_read(content, |content| read_content(content, minds_benign))
+    }
+}
+
+/// Reads what is behind the time stamp of a line.
+fn read_content(content: &[u8], minds_benign: bool) -> Reading {
+    let indent = shape::indent(&content[shape::level_len(content)..]);
+    let body = content.trim_ascii();
+    let mut words = Words::default();
+    let hashes = scan::scan(body, |hit| {
+        let place = Place {
+            line: body,
+            start: hit.start,
+            end: hit.end,
+        };
+        words.take(hit.row, &place);
+    });
+    let (mut points, mut evidence) = words.judge(body, minds_benign);
+    if points < NUMBERED_POINTS && shape::is_numbered(body) {
+        (points, evidence) = (NUMBERED_POINTS, Evidence::Failure);
+    }
+    Reading {
+        points,
+        evidence,
+        shape: Shape::of(body, indent),
+        indent,
+        template: hashes.template,
+        content: hashes.content,
+        kind: hashes.kind,
+    }
+}
+
+/// What lately was read, by the hash of the content: a long log says much of what it says more than once.
+#[derive(Debug, Default)]
+struct Known {
+    /// The part of a content's hash that its slot does not tell, and what was read.
+    slots: Vec<(u32, Reading)>,
+}
+
+impl Known {
+    /// A power of two. What is known must not crowd the counts out of the processor's cache.
+    const SLOTS: usize = 1 << 13;
+
+    #[inline]
+    fn get_or_read(&mut self, content: &[u8], read: impl FnOnce(&[u8]) -> Reading) -> Reading {
+        if self.slots.is_empty() {
+            self.slots = vec![(0, Reading::BLANK); Self::SLOTS];
         }
-        Reading {
-            points,
-            evidence,
-            shape: Shape::of(body, indent),
-            indent,
-            template: hashes.template,
-            content: hashes.content,
-            kind: hashes.kind,
+        let hash = scan::hash(content);
+        // Never nought, which marks an empty slot.
+        let rest = hash as u32 | 1;
+        let (known, reading) = &mut self.slots[(hash >> 32) as usize % Self::SLOTS];
+        if *known != rest {
+            (*known, *reading) = (rest, read(content));
         }
+        *reading
     }
 }
 

@@ -9,18 +9,18 @@ use super::lexicon::{Hit, LEXICON};
 pub(super) struct Hashes {
     /// The template: the first word and the punctuation, with digits, hashes and paths masked, so that lines that one
     /// statement printed share it.
-    pub(super) template: u64,
+    pub(super) template: u32,
     /// The content: all of it, bare numbers and times masked.
-    pub(super) content: u64,
+    pub(super) content: u32,
     /// The kind: its words, without what has digits or is a path. Messages of one kind tell of one trouble.
-    pub(super) kind: u64,
+    pub(super) kind: u32,
 }
 
 /// Scans the content of a line, and calls `found` for every word of the table in it.
 pub(super) fn scan(body: &[u8], mut found: impl FnMut(Hit)) -> Hashes {
     let lexicon = &*LEXICON;
     lexicon.look_at_start(body, &mut found);
-    let mut hashes = Hashes {
+    let mut hashes = Hashing {
         template: SEED,
         content: SEED,
         kind: SEED,
@@ -51,7 +51,7 @@ pub(super) fn scan(body: &[u8], mut found: impl FnMut(Hit)) -> Hashes {
     if (all_bits | bits) & HIGH != 0 {
         lexicon.look_for_signs(body, &mut found);
     }
-    hashes
+    hashes.end()
 }
 
 /// A run of letters, read eight at a time.
@@ -90,11 +90,11 @@ impl Run {
         }
     }
 
-    /// Returns its hash, in either case. Runs that differ only behind their sixteenth letter share it.
+    /// Returns its hash, in either case, never nought. Runs that differ only behind their sixteenth letter share it.
     #[inline]
-    pub(super) fn hash(&self) -> u64 {
+    pub(super) fn hash(&self) -> u32 {
         let hash = mix(mix(self.len as u64, self.letters[0]), self.letters[1]);
-        hash ^ hash >> 32
+        (hash >> 32) as u32 | 1
     }
 }
 
@@ -124,7 +124,23 @@ fn letters(word: u64) -> usize {
     ((is_letter ^ HIGHS).trailing_zeros() / 8) as usize
 }
 
-impl Hashes {
+/// The hashes of a line as they are made.
+struct Hashing {
+    template: u64,
+    content: u64,
+    kind: u64,
+}
+
+impl Hashing {
+    fn end(&self) -> Hashes {
+        let fold = |hash: u64| (hash ^ hash >> 32) as u32;
+        Hashes {
+            template: fold(self.template),
+            content: fold(self.content),
+            kind: fold(self.kind),
+        }
+    }
+
     /// Adds a word, between spaces, that has characters of these classes.
     #[inline]
     fn add(&mut self, token: &[u8], bits: u8) {
@@ -176,7 +192,8 @@ fn mix(hash: u64, word: u64) -> u64 {
 }
 
 /// Hashes a word, eight bytes at a time; the last eight may overlap those before.
-fn hash(token: &[u8]) -> u64 {
+#[inline]
+pub(super) fn hash(token: &[u8]) -> u64 {
     let len = token.len() as u64;
     let (words, rest) = token.as_chunks::<8>();
     let hash = words

@@ -8,6 +8,7 @@ use super::form::Role;
 use super::keeper::{Counts, Line};
 use super::pick::Budget;
 use super::shape::Shape;
+use super::sketch::MANY;
 use super::{Evidence, Salience};
 
 /// From how many points on a line is hot: it begins a block, and warms its neighbours.
@@ -134,12 +135,16 @@ impl Scorer<'_> {
         };
         let share = (as_hot * 100 / self.counts.lines.max(1)).min(100) as u32;
         let points = points * (125 - share).min(100) / 100;
-        if line.nth == 0 || !self.salience.counts(Evidence::Repeats) {
+        if line.nth_of_kind == 0 || !self.salience.counts(Evidence::Repeats) {
             return points;
         }
         // The first and the last lines of a kind tell most.
-        let count = self.counts.kinds.count(line.reading.kind).max(line.nth);
-        let from_either_end = line.nth.min(count - line.nth + 1);
+        let nth = line.nth_of_kind;
+        let count = self.counts.kinds.count(line.reading.kind).max(nth);
+        let from_either_end = match nth {
+            MANY => MANY,
+            _ => nth.min(count - nth + 1),
+        };
         points * (100 - 14 * from_either_end.ilog2().min(6)) / 100
     }
 
@@ -282,7 +287,11 @@ impl Scorer<'_> {
 
     /// Returns what a rare template is worth: the more of the output repeats itself, the more a line tells that does not.
     fn rarity(&self, line: &Line) -> u32 {
-        let count = self.counts.templates.count(line.reading.template).max(1);
+        // Once it was common it stays so, and need not be looked up.
+        let count = match line.nth {
+            0..16 => self.counts.templates.count(line.reading.template).max(1),
+            common => common,
+        };
         let repetitive = (self.counts.common * 100 / self.counts.lines.max(1)) as u32;
         (1000 + 25 * repetitive) * 4u32.saturating_sub(count.ilog2()) / 4
     }
@@ -292,7 +301,7 @@ impl Scorer<'_> {
     fn head(&self, line: &Line) -> u32 {
         let share = self
             .budget
-            .share(line.offset + line.len as u64, line.number);
+            .share(line.offset + u64::from(line.len), line.number);
         match share {
             0..=12 if line.number == 1 => 12_600,
             0..=25 if line.number == 1 => 9000,
@@ -321,7 +330,7 @@ impl Scorer<'_> {
 
     /// Raises a line between two that are better, since a marker would take as much room.
     fn close_gaps(&self, scores: &mut [Score]) {
-        const SHORT: usize = 200;
+        const SHORT: u32 = 200;
         let before: Vec<u32> = scores.iter().map(|score| score.points).collect();
         for (at, sides) in self.lines.windows(3).enumerate() {
             let is_between = sides[0].number + 2 == sides[2].number;
@@ -335,7 +344,7 @@ impl Scorer<'_> {
 
 /// The contents that were seen, by their hashes, which are as good as random.
 struct Seen {
-    slots: Vec<u64>,
+    slots: Vec<u32>,
 }
 
 impl Seen {
@@ -346,9 +355,9 @@ impl Seen {
     }
 
     /// Tells whether a content comes for the first time.
-    fn is_new(&mut self, content: u64) -> bool {
+    fn is_new(&mut self, content: u32) -> bool {
         let content = content.max(1);
-        let mut at = (content ^ content >> 32) as usize % self.slots.len();
+        let mut at = content as usize % self.slots.len();
         while self.slots[at] != 0 {
             if self.slots[at] == content {
                 return false;

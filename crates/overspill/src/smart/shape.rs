@@ -43,7 +43,8 @@ pub(super) fn prefix_len(line: &[u8]) -> usize {
     let job = tabbed_prefix(line);
     let rest = &line[job..];
     let stamp = match rest.first() {
-        Some(b'0'..=b'9' | b'[') => stamp_len(rest),
+        Some(b'0'..=b'9') => date_len(rest).unwrap_or_else(|| stamp_len(rest)),
+        Some(b'[') => stamp_len(rest),
         Some(b'=' | b'#') => marked_len(rest),
         Some(b'A'..=b'Z') => syslog_len(rest).max(piped_len(rest)),
         Some(b'a'..=b'z') => piped_len(rest),
@@ -52,7 +53,33 @@ pub(super) fn prefix_len(line: &[u8]) -> usize {
     job + stamp
 }
 
-/// `2024-05-01T10:00:00.123Z `, `[10:00:00] `, `[   12.345678] `, with the one space behind it.
+/// `2024-05-01T10:00:00.123Z `, and nothing of a number behind it. Most stamps are of this form, and each byte is looked at
+/// once.
+fn date_len(line: &[u8]) -> Option<usize> {
+    let (start, rest) = line.split_first_chunk::<19>()?;
+    let is_date = [start[4], start[7], start[13], start[16]] == *b"--::"
+        && matches!(start[10], b'T' | b' ')
+        && start[3].is_ascii_digit()
+        && start[18].is_ascii_digit();
+    if !is_date {
+        return None;
+    }
+    let digits = |text: &[u8]| text.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let fraction = match rest {
+        [b'.' | b',', rest @ ..] => 1 + digits(rest),
+        _ => 0,
+    };
+    let zone = match &rest[fraction..] {
+        [b'Z', ..] => 1,
+        [b'+' | b'-', _, _, b':', _, _, ..] => 6,
+        [b'+' | b'-', _, _, _, _, ..] => 5,
+        _ => 0,
+    };
+    let end = fraction + zone;
+    matches!(rest.get(end), Some(b' ' | b'\t')).then_some(start.len() + end + 1)
+}
+
+/// `2024-05-01 10:00:00.123 `, `[10:00:00] `, `[   12.345678] `, with the one space behind it.
 fn stamp_len(line: &[u8]) -> usize {
     let mut at = usize::from(line.first() == Some(&b'['));
     at += line[at..]
@@ -353,15 +380,15 @@ fn is_detail(body: &[u8], indent: u16) -> bool {
     match body {
         [b'+' | b'-' | b'?', b' ', ..] => indent > 0,
         [b'E' | b'>', b' ', b' ', ..] => true,
-        _ => {
+        _ if indent > 0 => {
             let label = body.iter().take(24).position(|&byte| byte == b':');
-            indent > 0
-                && label.is_some_and(|at| {
-                    at > 1
-                        && body[..at]
-                            .iter()
-                            .all(|byte| byte.is_ascii_alphabetic() || *byte == b' ')
-                })
+            label.is_some_and(|at| {
+                at > 1
+                    && body[..at]
+                        .iter()
+                        .all(|byte| byte.is_ascii_alphabetic() || *byte == b' ')
+            })
         }
+        _ => false,
     }
 }

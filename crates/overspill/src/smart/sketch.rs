@@ -4,29 +4,37 @@
 //! hashes came. Which is enough, since only the order of magnitude of a count matters.
 
 /// How many cells share a line of the processor's cache. Both places of a hash are in one such line.
-const LINE: usize = 16;
+const CELLS: usize = 32;
 
-const LINES: usize = 1 << 13;
+const LINES: usize = 1 << 12;
+
+/// What a count stops at: by then nobody asks how much more it is.
+pub(super) const MANY: u16 = u16::MAX;
 
 /// How often each hash came, about.
 #[derive(Debug)]
 pub(super) struct Sketch {
-    lines: Box<[[u32; LINE]]>,
+    lines: Box<[CacheLine]>,
 }
+
+#[derive(Clone, Debug)]
+#[repr(align(64))]
+struct CacheLine([u16; CELLS]);
 
 impl Default for Sketch {
     fn default() -> Self {
         Sketch {
-            lines: vec![[0; LINE]; LINES].into_boxed_slice(),
+            lines: vec![CacheLine([0; CELLS]); LINES].into_boxed_slice(),
         }
     }
 }
 
 impl Sketch {
     /// Counts a hash, and returns how often it came, this time included.
-    pub(super) fn add(&mut self, hash: u64) -> u32 {
+    #[inline]
+    pub(super) fn add(&mut self, hash: u32) -> u16 {
         let (line, [first, second]) = places(hash);
-        let cells = &mut self.lines[line];
+        let CacheLine(cells) = &mut self.lines[line];
         let count = cells[first].min(cells[second]).saturating_add(1);
         for at in [first, second] {
             cells[at] = cells[at].max(count);
@@ -35,16 +43,19 @@ impl Sketch {
     }
 
     /// Returns how often a hash came.
-    pub(super) fn count(&self, hash: u64) -> u32 {
+    #[inline]
+    pub(super) fn count(&self, hash: u32) -> u16 {
         let (line, [first, second]) = places(hash);
-        self.lines[line][first].min(self.lines[line][second])
+        let CacheLine(cells) = &self.lines[line];
+        cells[first].min(cells[second])
     }
 }
 
 /// Returns the line of a hash and its two places there, the first in its lower half, the second in its upper.
-fn places(hash: u64) -> (usize, [usize; 2]) {
-    let mixed = (hash ^ hash >> 32).wrapping_mul(0xD6E8_FEB8_6659_FD93);
-    let half = LINE / 2;
+#[inline]
+fn places(hash: u32) -> (usize, [usize; 2]) {
+    let mixed = u64::from(hash).wrapping_mul(0xD6E8_FEB8_6659_FD93);
+    let half = CELLS / 2;
     let first = (mixed >> 32) as usize % half;
     let second = half + (mixed >> 40) as usize % half;
     ((mixed >> 48) as usize % LINES, [first, second])
@@ -58,14 +69,14 @@ mod tests {
     fn counts_are_exact_while_few_hashes_came() {
         let mut sketch = Sketch::default();
         for round in 1..=3 {
-            for hash in 0..2000u64 {
-                assert!(sketch.add(hash.wrapping_mul(0x9E37_79B9_7F4A_7C15)) >= round);
+            for hash in 0..2000u32 {
+                assert!(sketch.add(hash.wrapping_mul(0x9E37_79B9)) >= round);
             }
         }
-        let exact = (0..2000u64)
-            .filter(|hash| sketch.count(hash.wrapping_mul(0x9E37_79B9_7F4A_7C15)) == 3)
+        let exact = (0..2000u32)
+            .filter(|hash| sketch.count(hash.wrapping_mul(0x9E37_79B9)) == 3)
             .count();
         assert!(exact > 1900, "{exact}");
-        assert_eq!(sketch.count(u64::MAX / 3), 0);
+        assert_eq!(sketch.count(u32::MAX / 3), 0);
     }
 }
