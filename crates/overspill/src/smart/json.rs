@@ -1,29 +1,34 @@
 //! Shortens one JSON document so that the result still parses.
 //!
-//! A [`Keeper`] takes the document as it comes. It checks all of it, and keeps a copy in bounded memory: past that, what is
+//! A [`TreeKeeper`] takes the document as it comes. It checks all of it, and keeps a copy in bounded memory: past that, what is
 //! biggest is shortened, and from then on an array that lost items takes only its last one and those that weigh more than
-//! what was lost. A [`Document`] is that copy; it is shortened once more to what the caller has room for.
+//! what was lost. A [`Tree`] is that copy; it is shortened once more to what the caller has room for.
 //!
 //! Both are the same step, [`prune`](prune::prune): room is shared out from the root down, what is small stays whole, and
-//! each container that lost something counts it. [`layout`] turns the counts into members and items. What is kept is
-//! verbatim, never decoded and encoded again.
+//! each container that lost something counts it. [`write`] turns the counts into members and items. What is kept is
+//! verbatim, never decoded and encoded again, but for what was not UTF-8.
+//!
+//! Where lines may only be so long, [`narrow`] shortens strings to that first, and the text is wrapped.
 
 mod build;
 mod choose;
-mod layout;
+mod gaps;
 mod name;
+mod narrow;
 mod prune;
 mod quoted;
 mod raw;
 mod read;
 mod scale;
 mod tape;
+mod write;
 
 use self::build::Builder;
-use self::layout::Layout;
-use self::read::Reader;
+use self::narrow::Narrow;
+use self::read::Parser;
 use self::scale::Scale;
 use self::tape::Tape;
+use self::write::{Spacing, Style};
 use super::query::Query;
 
 /// How often a document is laid out at most to find the fullest text that fits.
@@ -34,32 +39,32 @@ const LEAST_ROOM: usize = 48;
 
 /// Takes a JSON document as it comes and keeps a shortened copy in bounded memory.
 #[derive(Debug)]
-pub(crate) struct Keeper {
+pub(crate) struct TreeKeeper {
     /// Absent once the text was found not to be a document.
     live: Option<Live>,
 }
 
 #[derive(Debug)]
 struct Live {
-    reader: Reader,
+    parser: Parser,
     builder: Builder,
 }
 
-impl Keeper {
+impl TreeKeeper {
     /// Makes a keeper of about `max_kept` bytes. `weigh` tells how much a piece of the text of a string matters, 0 for
     /// plain text; what holds it is preferred. It is asked about whole strings up to 4 KiB, and about pieces of longer ones.
     pub(crate) fn new(max_kept: usize, weigh: fn(&str) -> u32) -> Self {
         let builder = Builder::new(max_kept);
-        let reader = Reader::new(builder.max_text(), weigh);
-        Keeper {
-            live: Some(Live { reader, builder }),
+        let parser = Parser::new(builder.max_text(), weigh);
+        TreeKeeper {
+            live: Some(Live { parser, builder }),
         }
     }
 
     /// Tells what the document is asked for, before any of it came: what answers it is preferred, by its text or by its key.
     pub(crate) fn ask(&mut self, query: Query) {
         if let Some(live) = &mut self.live {
-            live.reader.ask(query);
+            live.parser.ask(query);
         }
     }
 
@@ -69,7 +74,7 @@ impl Keeper {
         let Some(live) = &mut self.live else {
             return false;
         };
-        let sound = live.reader.push(chunk, &mut live.builder);
+        let sound = live.parser.push(chunk, &mut live.builder);
         if !sound {
             self.live = None;
         }
@@ -77,30 +82,50 @@ impl Keeper {
     }
 
     /// Returns the document, if it was one, complete.
-    pub(crate) fn finish(self) -> Option<Document> {
+    pub(crate) fn finish(self) -> Option<Tree> {
         let live = self.live?;
-        let layout = live.reader.finish()?;
-        Some(Document {
+        let spacing = live.parser.finish()?;
+        Some(Tree {
             tape: live.builder.tape,
-            layout,
+            style: Style {
+                spacing,
+                max_line: usize::MAX,
+            },
         })
     }
 }
 
 /// A JSON document, or what was kept of it.
 #[derive(Debug)]
-pub(crate) struct Document {
+pub(crate) struct Tree {
     tape: Tape,
-    layout: Layout,
+    style: Style,
 }
 
-impl Document {
+impl Tree {
+    /// Returns the same for lines of at most `max_line` chars: long strings are shortened to that, what has no room on a line
+    /// is left out, and a document without line breaks gets some, as does one that is indented too far.
+    pub(crate) fn narrow(&self, max_line: usize) -> Tree {
+        let spacing = match self.style.spacing {
+            Spacing::Pretty { .. } if self.indent() <= max_line / 2 => self.style.spacing,
+            _ => Spacing::Wrapped,
+        };
+        let style = Style { spacing, max_line };
+        let scale = Scale::of_text(&self.tape, style);
+        let tape = prune::clip(&scale, Narrow { style });
+        Tree { tape, style }
+    }
+
+    fn indent(&self) -> usize {
+        self.style.spacing.indent(self.tape.depth())
+    }
+
     /// Returns the fullest shortened text within `max_bytes` for which `fits` says yes, as far as a bounded search finds
     /// it; none if not even the smallest does.
     pub(crate) fn shorten(&self, max_bytes: usize, fits: &dyn Fn(&str) -> bool) -> Option<String> {
-        let whole = Scale::of_text(&self.tape, self.layout).size(0);
+        let whole = Scale::of_text(&self.tape, self.style).size(0);
         let mut search = Search {
-            layout: self.layout,
+            style: self.style,
             max_bytes,
             fits,
             base: None,
@@ -136,7 +161,7 @@ impl Document {
 
 /// A search for the room that gives the fullest text.
 struct Search<'f> {
-    layout: Layout,
+    style: Style,
     max_bytes: usize,
     fits: &'f dyn Fn(&str) -> bool,
     /// What the last try that was too much kept. Later ones start from it, so that each costs what it yields and not what
@@ -150,8 +175,8 @@ impl Search<'_> {
     fn try_room(&mut self, document: &Tape, room: usize) -> bool {
         self.tries += 1;
         let base = self.base.as_ref().unwrap_or(document);
-        let tape = prune::prune(&Scale::of_text(base, self.layout), room).tape;
-        let text = layout::render(&tape, self.layout);
+        let tape = prune::prune(&Scale::of_text(base, self.style), room).tape;
+        let text = write::write(&tape, self.style);
         let fits = text.len() <= self.max_bytes && (self.fits)(&text);
         if !fits {
             // The smallest is tried early and says nothing about what is between.

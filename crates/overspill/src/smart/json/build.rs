@@ -1,8 +1,9 @@
-//! Keeps what a reader finds, in bounded memory.
+//! Keeps what a parser finds, in bounded memory.
 //!
 //! Every value is written down as it comes. When that is too much, all of it is shortened to half; a container that lost
 //! children then is *full*: from then on it keeps only those that weigh more than what it lost, and an array its last
-//! item, which goes when the next one comes. Since that one is at the end of the tape, it costs nothing to drop.
+//! item, which goes when the next one comes. Since that one is at the end of the tape, it costs nothing to drop. An item of
+//! which nothing is left but counts is kept in the same way, and only if it is the only one.
 
 use super::name;
 use super::prune;
@@ -47,6 +48,8 @@ pub(super) struct Builder {
 struct Frame {
     at: usize,
     kind: Kind,
+    /// How many children came, kept or not.
+    came: u64,
     /// What a child has to weigh more than to be kept, if the container lost some.
     full: Option<u32>,
     /// The last item, where it is kept only for being that.
@@ -91,6 +94,7 @@ impl Builder {
         self.frames.push(Frame {
             at,
             kind,
+            came: 0,
             full: None,
             last: None,
         });
@@ -100,6 +104,12 @@ impl Builder {
         if self.skipped > 0 {
             self.skipped -= 1;
         } else if let Some(frame) = self.frames.pop() {
+            // Beside others, an item that is nothing but counts says no more than one more in the count.
+            let is_idle = |&last: &usize| last > frame.at + 1 && self.tape.is_hollow(last);
+            if let Some(last) = frame.last.filter(is_idle) {
+                self.tape.truncate(last);
+                self.count_lost(frame.at);
+            }
             self.tape.close(frame.at);
             self.end_child(frame.at);
         }
@@ -111,11 +121,11 @@ impl Builder {
         }
         let is_whole = key.chars.is_none();
         if is_whole && key.raw.len() <= MAX_KEY_BYTES && self.frames.len() < MAX_KEPT_DEPTH {
-            self.tape.push_key(key.raw);
+            self.tape.push_key(&key.raw);
             self.asked = key.asked;
             self.key = Key::Kept { len: key.raw.len() };
         } else {
-            self.note(name::number(key.raw));
+            self.note(name::number(&key.raw));
             self.key = Key::Lost;
         }
     }
@@ -136,10 +146,10 @@ impl Builder {
             return;
         }
         let (value, lost) = match text.chars {
-            None => (text.raw, 0),
+            None => (&*text.raw, 0),
             Some(chars) => {
                 let max_bytes = text.raw.len().saturating_sub(CONTEXT_BYTES);
-                let (len, kept) = raw::cut(text.raw, max_bytes);
+                let (len, kept) = raw::cut(&text.raw, max_bytes);
                 (text.raw.get(..len).unwrap_or_default(), chars - kept)
             }
         };
@@ -160,8 +170,10 @@ impl Builder {
             self.tape.drop_key(len);
         }
         self.key = Key::None;
-        if let Some(node) = self.parent() {
-            node.lost += 1;
+        if let Some(frame) = self.frames.last_mut() {
+            frame.came += 1;
+            let at = frame.at;
+            self.count_lost(at);
         }
     }
 
@@ -172,10 +184,14 @@ impl Builder {
 
     fn push(&mut self, kind: Kind, value: &str) -> usize {
         // The last item is not the last any more.
-        if let Some(last) = self.frames.last_mut().and_then(|frame| frame.last.take()) {
-            self.tape.truncate(last);
-            if let Some(node) = self.parent() {
-                node.lost += 1;
+        let mut index = 0;
+        if let Some(frame) = self.frames.last_mut() {
+            index = u32::try_from(frame.came).unwrap_or(u32::MAX);
+            frame.came += 1;
+            let at = frame.at;
+            if let Some(last) = frame.last.take() {
+                self.tape.truncate(last);
+                self.count_lost(at);
             }
         }
         let key_len = match std::mem::replace(&mut self.key, Key::None) {
@@ -185,7 +201,7 @@ impl Builder {
         let at = self.tape.push(kind, key_len, value);
         let asked = std::mem::take(&mut self.asked);
         if let Some(node) = self.tape.node_mut(at) {
-            node.weight = asked;
+            (node.weight, node.index) = (asked, index);
         }
         at
     }
@@ -194,15 +210,17 @@ impl Builder {
     fn end_child(&mut self, at: usize) {
         let weight = self.tape.node(at).map_or(0, |node| node.weight);
         self.weigh(weight);
-        let is_too_light = |frame: &&mut Frame| frame.full.is_some_and(|full| weight <= full);
-        if let Some(frame) = self.frames.last_mut().filter(is_too_light) {
+        if let Some(frame) = self.frames.last_mut() {
+            let is_too_light = frame.full.is_some_and(|full| weight <= full);
+            let around = frame.at;
             if frame.kind == Kind::Array {
-                frame.last = Some(at);
-            } else {
+                let is_passing = is_too_light || self.tape.is_hollow(at);
+                frame.last = is_passing.then_some(at);
+            } else if is_too_light {
                 let number = self.tape.key(at).and_then(name::number);
                 self.tape.truncate(at);
                 self.note(number);
-                self.lose();
+                self.count_lost(around);
             }
         }
         if self.tape.bytes() > self.limit {
@@ -223,6 +241,12 @@ impl Builder {
         }
     }
 
+    fn count_lost(&mut self, at: usize) {
+        if let Some(node) = self.tape.node_mut(at) {
+            node.lost += 1;
+        }
+    }
+
     fn parent(&mut self) -> Option<&mut super::tape::Node> {
         let at = self.frames.last()?.at;
         self.tape.node_mut(at)
@@ -238,8 +262,10 @@ impl Builder {
         if let Some(frame) = self.frames.last_mut() {
             let weight = |at: usize| self.tape.node(at).map_or(0, |node| node.weight);
             let last = self.tape.children(frame.at).last();
-            let is_full = |&at: &usize| frame.full.is_some_and(|full| weight(at) <= full);
-            frame.last = last.filter(|at| frame.kind == Kind::Array && is_full(at));
+            let is_passing = |&at: &usize| {
+                frame.full.is_some_and(|full| weight(at) <= full) || self.tape.is_hollow(at)
+            };
+            frame.last = last.filter(|at| frame.kind == Kind::Array && is_passing(at));
         }
         // What is open stays, so the tape may be longer than asked; it is not shortened again for every value.
         self.limit = self.max_bytes.max(self.tape.bytes() * 2);

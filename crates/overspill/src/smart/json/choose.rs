@@ -130,6 +130,12 @@ impl Choice<'_> {
                 break;
             }
         }
+        if !self.children.iter().any(Child::is_kept) {
+            let least = |&index: &usize| self.children.get(index).map(|child| child.least);
+            if let Some(smallest) = (0..self.children.len()).min_by_key(least) {
+                self.take_rest(smallest);
+            }
+        }
     }
 
     fn members(&mut self) {

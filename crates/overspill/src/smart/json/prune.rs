@@ -2,10 +2,13 @@
 //!
 //! Room goes from the root down: each container shares its own out among the children that it keeps, and what one leaves
 //! over goes to the next. The result costs no more than the room, but for what is still open, which always stays.
+//!
+//! An item of which nothing would be left but counts is left out itself, unless its array had no other.
 
 use super::choose::{self, Child};
+use super::narrow::Narrow;
 use super::scale::Scale;
-use super::tape::{Kind, Tape};
+use super::tape::{Kind, Node, Tape};
 use super::{name, raw};
 
 /// What is left of a document.
@@ -26,9 +29,19 @@ pub(super) struct Open {
 
 /// Shortens a document so that it costs at most `room` on `scale`.
 pub(super) fn prune(scale: &Scale<'_>, room: usize) -> Pruned {
+    run(scale, room, None)
+}
+
+/// Shortens the strings of a document so that each line can be within `narrow`, and leaves out what cannot.
+pub(super) fn clip(scale: &Scale<'_>, narrow: Narrow) -> Tape {
+    run(scale, usize::MAX / 2, Some(narrow)).tape
+}
+
+fn run(scale: &Scale<'_>, room: usize, narrow: Option<Narrow>) -> Pruned {
     let mut pruner = Pruner {
         from: scale.tape,
         scale,
+        narrow,
         out: Pruned {
             tape: Tape::default(),
             open: Vec::new(),
@@ -41,7 +54,16 @@ pub(super) fn prune(scale: &Scale<'_>, room: usize) -> Pruned {
 struct Pruner<'t> {
     from: &'t Tape,
     scale: &'t Scale<'t>,
+    narrow: Option<Narrow>,
     out: Pruned,
+}
+
+/// The items that turned out hollow: their number, the most that one weighs, and one of them with its cost.
+#[derive(Debug, Default)]
+struct Hollow {
+    count: u64,
+    weight: Option<u32>,
+    first: Option<(Vec<Node>, usize)>,
 }
 
 impl Pruner<'_> {
@@ -52,13 +74,19 @@ impl Pruner<'_> {
             return 0;
         };
         let size = self.scale.size(at);
-        if size <= room || node.kind == Kind::Plain {
-            self.whole(at);
-            return size;
-        }
+        let is_whole = match self.narrow {
+            Some(narrow) => narrow.max_text(self.from, at, depth).is_none(),
+            None => size <= room,
+        };
         match node.kind {
-            Kind::Text => self.text(at, depth, room),
-            _ => self.container(at, depth, room),
+            Kind::Text if !is_whole => self.text(at, depth, room),
+            Kind::Object | Kind::Array if !is_whole || self.narrow.is_some() => {
+                self.container(at, depth, room)
+            }
+            _ => {
+                self.whole(at);
+                size
+            }
         }
     }
 
@@ -82,6 +110,7 @@ impl Pruner<'_> {
         let chars = lost + raw::count_chars(value);
         let frame = self.scale.frame(at, depth);
         let max_bytes = room.saturating_sub(frame + self.scale.count(at, depth, chars));
+        let max_bytes = max_bytes.min(self.max_text(at, depth, chars));
         let (len, kept_chars) = raw::cut(value, max_bytes.min(value.len().saturating_sub(1)));
         let new = self.out.tape.push_part(self.from, at, len);
         let lost = chars - kept_chars;
@@ -91,15 +120,59 @@ impl Pruner<'_> {
         frame + len + self.scale.count(at, depth, lost)
     }
 
+    /// Returns how many bytes of a string its line has room for. It must not have more chars when it is cut, for all that it
+    /// has fewer bytes.
+    fn max_text(&self, at: usize, depth: usize, chars: u64) -> usize {
+        let value = self.from.value(at);
+        if !self.scale.is_narrow() {
+            return value.len();
+        }
+        let lost = self.from.node(at).map_or(0, |node| node.lost);
+        let mark = |lost| self.scale.count(at, depth, lost);
+        let shorter = mark(chars).saturating_sub(mark(lost));
+        let max_chars = value.chars().count().saturating_sub(shorter);
+        let in_line = self
+            .narrow
+            .and_then(|narrow| narrow.max_text(self.from, at, depth));
+        let max_chars = in_line.map_or(max_chars, |in_line| in_line.min(max_chars));
+        let end = value.char_indices().nth(max_chars);
+        end.map_or(value.len(), |(end, _)| end)
+    }
+
     fn container(&mut self, at: usize, depth: usize, room: usize) -> usize {
+        let mut children = self.chosen(at, depth, room);
+        let new = self.out.tape.push_part(self.from, at, 0);
+        let lost_weight = self.lose(new, &children);
+        children.retain(Child::is_kept);
+        let is_open = self.from.is_open(at);
+        let opened = self.out.open.len();
+        if is_open {
+            self.out.open.push(Open {
+                at: new,
+                lost_weight,
+            });
+        }
+        let (inside, hollow) = self.children(new, &children, depth + 1);
+        if let Some(open) = self.out.open.get_mut(opened).filter(|_| is_open) {
+            open.lost_weight = open.lost_weight.max(hollow);
+        }
+        let count = self.scale.count_on(&self.out.tape, new, at, depth);
+        if !is_open {
+            self.out.tape.close(new);
+        }
+        self.scale.frame(at, depth) + count + inside
+    }
+
+    /// Returns the children of a container with the room that each is given.
+    fn chosen(&self, at: usize, depth: usize, room: usize) -> Vec<Child> {
         let Some(node) = self.from.node(at) else {
-            return 0;
+            return Vec::new();
         };
-        let mut children: Vec<Child> = self
-            .from
-            .children(at)
+        let children = self.from.children(at);
+        let mut children: Vec<Child> = children
             .filter_map(|child| self.child(child, depth + 1))
             .collect();
+        let all = node.lost + children.len() as u64;
         let frame = self.scale.frame(at, depth);
         let mut choose = |lost: u64| {
             let inside = room.saturating_sub(frame + self.scale.count(at, depth, lost));
@@ -107,32 +180,49 @@ impl Pruner<'_> {
         };
         // Room for a count is set aside only if there is something to count.
         if !choose(node.lost) {
-            choose(node.lost + self.from.children(at).count() as u64);
+            choose(all);
         }
-        let new = self.out.tape.push_part(self.from, at, 0);
-        let lost_weight = self.lose(new, &children);
-        children.retain(Child::is_kept);
-        let is_open = self.from.is_open(at);
-        if is_open {
-            self.out.open.push(Open {
-                at: new,
-                lost_weight,
-            });
+        if let Some(narrow) = self.narrow {
+            for child in &mut children {
+                if !narrow.holds(self.from, child.at, depth + 1) {
+                    child.room = 0;
+                }
+            }
         }
-        let lost = self.out.tape.node(new).map_or(0, |node| node.lost);
-        let mut used = frame + self.scale.count(at, depth, lost);
-        let mut left_over = 0;
+        children
+    }
+
+    /// Writes the kept children of the container at `new`; returns what they cost, and the most that one of them weighs that
+    /// it lost after all.
+    fn children(&mut self, new: usize, children: &[Child], depth: usize) -> (usize, Option<u32>) {
+        let is_array = self.out.tape.node(new).map(|node| node.kind) == Some(Kind::Array);
+        let mut hollow = Hollow::default();
+        let (mut used, mut left_over) = (0, 0);
         for child in children {
             left_over += child.room;
             let room = left_over.min(child.size.max(child.room));
-            let cost = self.value(child.at, depth + 1, room);
+            let start = self.out.tape.len();
+            let cost = self.value(child.at, depth, room);
+            if is_array && self.out.tape.is_hollow(start) {
+                let nodes = self.out.tape.pop_hollow(start);
+                hollow.first.get_or_insert((nodes, cost));
+                hollow.weight = hollow.weight.max(Some(child.weight));
+                hollow.count += 1;
+                continue;
+            }
             left_over = left_over.saturating_sub(cost);
             used += cost;
         }
-        if !is_open {
-            self.out.tape.close(new);
+        let is_empty = self.out.tape.len() == new + 1;
+        if let Some((nodes, cost)) = hollow.first.filter(|_| is_empty) {
+            self.out.tape.push_hollow(nodes);
+            hollow.count -= 1;
+            used += cost;
         }
-        used
+        if let Some(node) = self.out.tape.node_mut(new) {
+            node.lost += hollow.count;
+        }
+        (used, hollow.weight)
     }
 
     /// Counts the children that are not kept; returns the most that one of them weighs.

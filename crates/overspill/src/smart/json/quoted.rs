@@ -3,8 +3,11 @@
 //! A string of up to [`PIECE_BYTES`] is taken as a whole, from the chunk itself if all of it is there. A longer one is
 //! checked, counted and weighed in pieces, whose edges depend on the string alone; its start is kept.
 
+use std::borrow::Cow;
+
 use super::raw;
 use crate::smart::query::Query;
+use crate::text;
 
 /// The longest string that is taken as a whole, and the size of the pieces of longer ones.
 pub(super) const PIECE_BYTES: usize = 4096;
@@ -12,11 +15,11 @@ pub(super) const PIECE_BYTES: usize = 4096;
 /// How far back the end of a word is sought, so that none is weighed in two parts.
 const MAX_WORD_BYTES: usize = 64;
 
-/// A string as it is written, without its quotes.
+/// A string as it is written, without its quotes, and with U+FFFD for what is not UTF-8.
 #[derive(Debug)]
 pub(super) struct Quoted<'s> {
     /// All of it, or its start.
-    pub(super) raw: &'s str,
+    pub(super) raw: Cow<'s, str>,
     /// How many chars it is, if `raw` is only its start.
     pub(super) chars: Option<u64>,
     /// What `weigh` says about it, or the query.
@@ -135,7 +138,7 @@ impl Quotes {
         self.take_piece(true)?;
         let long = self.long.as_ref()?;
         Some(Quoted {
-            raw: &long.start,
+            raw: Cow::Borrowed(&long.start),
             chars: long.is_start_full.then_some(long.chars),
             weight: long.weight.max(long.asked),
             asked: long.asked,
@@ -152,18 +155,21 @@ impl Quotes {
             let space = memchr::memrchr(b' ', self.piece.get(from..len)?);
             len = space.map_or(len, |space| from + space + 1);
         }
-        let text = std::str::from_utf8(self.piece.get(..len)?).ok()?;
+        let text = text::decode(self.piece.get(..len)?);
         let long = self.long.get_or_insert_default();
-        long.chars += raw::count_chars(text);
+        long.chars += raw::count_chars(&text);
         long.asked = long.asked.max(self.query.weight(text.as_bytes()));
-        long.weight = long
-            .weight
-            .max(weight(text, self.has_escape, self.weigh, &mut self.scratch));
-        if long.start.len() + len > self.max_start {
+        long.weight = long.weight.max(weight(
+            &text,
+            self.has_escape,
+            self.weigh,
+            &mut self.scratch,
+        ));
+        if long.start.len() + text.len() > self.max_start {
             long.is_start_full = true;
         }
         if !long.is_start_full {
-            long.start.push_str(text);
+            long.start.push_str(&text);
         }
         self.piece.drain(..len);
         Some(())
@@ -179,11 +185,12 @@ fn short<'s>(
     if raw::has_control(bytes) || (has_escape && raw::sound_len(bytes, true).is_none()) {
         return None;
     }
-    let raw = std::str::from_utf8(bytes).ok()?;
+    let raw = text::decode(bytes);
+    let weight = weight(&raw, has_escape, weigh, scratch);
     Some(Quoted {
         raw,
         chars: None,
-        weight: weight(raw, has_escape, weigh, scratch),
+        weight,
         asked: 0,
     })
 }

@@ -18,7 +18,8 @@ enum Escape {
     Wrong,
 }
 
-/// Returns how much of `bytes` is known to be chars, which is all of it if it is `whole`; none if it is not text.
+/// Returns how much of `bytes` is known to be chars or no part of any, which is all of it if it is `whole`; none if there is an
+/// escape that is none.
 pub(super) fn sound_len(bytes: &[u8], whole: bool) -> Option<usize> {
     let mut at = 0;
     let mut end = bytes.len();
@@ -33,10 +34,9 @@ pub(super) fn sound_len(bytes: &[u8], whole: bool) -> Option<usize> {
             Escape::Wrong => return None,
         }
     }
-    match std::str::from_utf8(bytes.get(..end)?) {
-        Ok(_) => Some(end),
-        Err(e) if e.error_len().is_none() && !whole && end == bytes.len() => Some(e.valid_up_to()),
-        Err(_) => None,
+    match whole || end < bytes.len() {
+        true => Some(end),
+        false => Some(crate::text::without_cut_end(bytes).len()),
     }
 }
 

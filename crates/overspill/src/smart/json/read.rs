@@ -1,12 +1,15 @@
 //! Reads JSON as RFC 8259 has it, in any chunks, and hands what it finds to a [`Builder`].
 //!
+//! It is more lenient in two things: a byte order mark may be before the document, and in strings U+FFFD stands for what is
+//! not UTF-8.
+//!
 //! Everything is checked, kept or not. Memory is bounded: of a number and of a string only a start is held, and of the
 //! containers around a place one bit each.
 
 use super::build::Builder;
-use super::layout::Layout;
 use super::quoted::Quotes;
 use super::tape::Kind;
+use super::write::Spacing;
 use crate::smart::query::Query;
 
 /// How deep containers may be nested.
@@ -15,6 +18,9 @@ const MAX_DEPTH: usize = 100_000;
 /// The longest number that is kept. It cannot be shortened, and who needs a longer one does not need it in a preview.
 const MAX_NUMBER_BYTES: usize = 1024;
 
+/// What some programs write before any text: U+FEFF.
+const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
+
 /// The widest indent that is taken over.
 const MAX_INDENT: usize = 8;
 
@@ -22,6 +28,10 @@ const MAX_INDENT: usize = 8;
 #[derive(Clone, Copy, Debug)]
 enum State {
     Root,
+    /// In a byte order mark, of which so much was seen.
+    InMark {
+        seen: usize,
+    },
     Value,
     FirstItem,
     FirstKey,
@@ -32,7 +42,10 @@ enum State {
     InKey,
     InText,
     InNumber(Digits),
-    InWord { word: &'static str, seen: usize },
+    InWord {
+        word: &'static str,
+        seen: usize,
+    },
 }
 
 /// How far a number has come.
@@ -51,7 +64,7 @@ enum Digits {
 
 /// Takes the bytes of a document.
 #[derive(Debug)]
-pub(super) struct Reader {
+pub(super) struct Parser {
     state: State,
     nesting: Nesting,
     quotes: Quotes,
@@ -60,10 +73,10 @@ pub(super) struct Reader {
     margin: Margin,
 }
 
-impl Reader {
-    /// Makes a reader that holds up to `max_text` bytes of a string.
+impl Parser {
+    /// Makes a parser that holds up to `max_text` bytes of a string.
     pub(super) fn new(max_text: usize, weigh: fn(&str) -> u32) -> Self {
-        Reader {
+        Parser {
             state: State::Root,
             nesting: Nesting::default(),
             quotes: Quotes::new(max_text, weigh),
@@ -90,14 +103,15 @@ impl Reader {
         true
     }
 
-    /// Returns how the document was laid out, if it is complete.
-    pub(super) fn finish(&self) -> Option<Layout> {
-        matches!(self.state, State::Done).then(|| self.margin.layout())
+    /// Returns what was between the values of the document, if it is complete.
+    pub(super) fn finish(&self) -> Option<Spacing> {
+        matches!(self.state, State::Done).then(|| self.margin.spacing())
     }
 
     /// Takes one token, or what there is of it; returns how many bytes that were.
     fn step(&mut self, rest: &[u8], builder: &mut Builder) -> Option<usize> {
         match self.state {
+            State::InMark { seen } => self.byte_order_mark(rest, seen),
             State::InKey | State::InText => self.text(rest, builder),
             State::InNumber(digits) => self.digits(rest, digits, builder),
             State::InWord { word, seen } => self.word(rest, word, seen, builder),
@@ -118,6 +132,9 @@ impl Reader {
         let was_root = matches!(self.state, State::Root);
         if !was_root {
             self.margin.close();
+        } else if BYTE_ORDER_MARK.first() == Some(&byte) {
+            self.state = State::InMark { seen: 1 };
+            return Some(1);
         }
         match (self.state, byte) {
             (State::Root | State::Value | State::FirstItem, b'{' | b'[') => {
@@ -144,6 +161,17 @@ impl Reader {
         if was_root {
             self.margin.open();
         }
+        Some(1)
+    }
+
+    fn byte_order_mark(&mut self, rest: &[u8], seen: usize) -> Option<usize> {
+        if rest.first() != BYTE_ORDER_MARK.get(seen) {
+            return None;
+        }
+        self.state = match seen + 1 == BYTE_ORDER_MARK.len() {
+            true => State::Root,
+            false => State::InMark { seen: seen + 1 },
+        };
         Some(1)
     }
 
@@ -312,7 +340,7 @@ impl Nesting {
     }
 }
 
-/// The space after the root's opening bracket, which tells how the document is laid out.
+/// The space after the root's opening bracket, which tells what is between its values.
 #[derive(Debug, Default)]
 struct Margin {
     is_open: bool,
@@ -349,12 +377,12 @@ impl Margin {
         }
     }
 
-    fn layout(&self) -> Layout {
+    fn spacing(&self) -> Spacing {
         if !self.has_newline {
-            return Layout::Compact;
+            return Spacing::Compact;
         }
         let unit = if self.is_tab { '\t' } else { ' ' };
-        Layout::Pretty {
+        Spacing::Pretty {
             unit,
             width: self.width,
         }

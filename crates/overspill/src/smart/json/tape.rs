@@ -35,6 +35,8 @@ pub(super) struct Node {
     pub(super) weight: u32,
     /// The highest number in a key of a lost member that looks like one of the names in [`name`](super::name).
     pub(super) taken: u32,
+    /// Its place among the items of its array, lost ones included; `u32::MAX` if it is that far or farther.
+    pub(super) index: u32,
     /// How many members, items or chars it lost.
     pub(super) lost: u64,
 }
@@ -115,6 +117,48 @@ impl Tape {
             .take_while(move |&child| child < end)
     }
 
+    /// Tells whether nothing but counts is left of a value. An array that lost items may have one such item, which has no
+    /// text; nobody else keeps any.
+    pub(super) fn is_hollow(&self, at: usize) -> bool {
+        let mut inner = at;
+        while let Some(node) = self.nodes.get(inner) {
+            let has_children = self.end(inner) > inner + 1;
+            match node.kind {
+                _ if node.span == 0 => return false,
+                Kind::Array if has_children => {
+                    if self.end(inner + 1) < self.end(inner) {
+                        return false;
+                    }
+                    inner += 1;
+                }
+                _ => return node.lost > 0 && node.value_len == 0 && !has_children,
+            }
+        }
+        false
+    }
+
+    /// Takes a hollow item off the end.
+    pub(super) fn pop_hollow(&mut self, at: usize) -> Vec<Node> {
+        self.nodes.split_off(at)
+    }
+
+    /// Puts it back. No text was added since.
+    pub(super) fn push_hollow(&mut self, nodes: Vec<Node>) {
+        self.nodes.extend(nodes);
+    }
+
+    /// Returns how many containers are around the innermost value.
+    pub(super) fn depth(&self) -> usize {
+        let mut ends: Vec<usize> = Vec::new();
+        let mut most = 0;
+        for at in 0..self.nodes.len() {
+            while ends.pop_if(|end| *end <= at).is_some() {}
+            most = most.max(ends.len());
+            ends.push(self.end(at));
+        }
+        most
+    }
+
     /// Adds the text of a key, whose value is to come.
     pub(super) fn push_key(&mut self, key: &str) {
         self.text.push_str(key);
@@ -139,6 +183,7 @@ impl Tape {
             span: u32::from(!kind.is_container()),
             weight: 0,
             taken: 0,
+            index: 0,
             lost: 0,
         });
         self.text.push_str(value);
@@ -167,7 +212,8 @@ impl Tape {
         let value = from.value(at).get(..value_len).unwrap_or_default();
         let new = self.push(kind, key.map(str::len), value);
         if let (Some(node), Some(new)) = (node, self.nodes.get_mut(new)) {
-            (new.weight, new.taken, new.lost) = (node.weight, node.taken, node.lost);
+            (new.weight, new.taken) = (node.weight, node.taken);
+            (new.index, new.lost) = (node.index, node.lost);
         }
         new
     }

@@ -4,8 +4,10 @@ use proptest::prelude::*;
 use serde::de::IgnoredAny;
 
 use super::keep;
-use crate::smart::json::raw;
+use crate::limits::Limits;
+use crate::smart::json::scale::Scale;
 use crate::smart::json::tape::{Kind, Tape};
+use crate::smart::json::{prune, raw};
 
 /// A value as it is written, but for spaces.
 #[derive(Clone, Debug)]
@@ -109,8 +111,12 @@ impl<'t> At<'t> {
         self.0.value(self.1)
     }
 
+    fn index(self) -> u64 {
+        u64::from(self.0.node(self.1).unwrap().index)
+    }
+
     /// Tells whether this is what `input` may be shortened to, with every count exact; `lost` is what was said beside it.
-    fn comes_from(self, input: At<'_>, lost: u64) -> bool {
+    fn comes_from(self, input: At<'_>, lost: &str) -> bool {
         if self.kind() != input.kind() {
             return false;
         }
@@ -119,30 +125,28 @@ impl<'t> At<'t> {
             Kind::Text => self.is_start_of(input),
             Kind::Array => {
                 let mut items = self.children();
-                if is_subsequence(&items, input, lost) {
+                if is_part(&items, input, lost) {
                     return true;
                 }
                 let Some(count) = items.pop() else {
                     return false;
                 };
                 let said = count.children().first().map_or("", |count| count.value());
-                count.kind() == Kind::Object
-                    && is_subsequence(&items, input, said.parse().unwrap_or(0))
+                count.kind() == Kind::Object && is_part(&items, input, said)
             }
             Kind::Object => {
                 let inputs = input.children();
                 let is_count =
                     |member: &At<'_>| !inputs.iter().any(|input| input.key() == member.key());
-                let mut members: Vec<(At<'_>, u64)> = Vec::new();
+                let mut members: Vec<(At<'_>, &str)> = Vec::new();
                 let mut lost = 0;
                 for member in self.children() {
-                    let count = member.value().parse().unwrap_or(u64::MAX);
                     if !is_count(&member) {
-                        members.push((member, 0));
+                        members.push((member, "0"));
                     } else if is_member_count(&member.key()) {
-                        lost = count;
+                        lost = member.value().parse().unwrap_or(u64::MAX);
                     } else if let Some(last) = members.last_mut() {
-                        last.1 = count;
+                        last.1 = member.value();
                     }
                 }
                 let mut rest = inputs.iter();
@@ -150,7 +154,7 @@ impl<'t> At<'t> {
                     && members.iter().all(|(member, lost)| {
                         rest.any(|input| {
                             input.0.key(input.1) == member.0.key(member.1)
-                                && member.comes_from(*input, *lost)
+                                && member.comes_from(*input, lost)
                         })
                     })
             }
@@ -176,22 +180,53 @@ fn is_member_count(key: &str) -> bool {
         .is_some_and(|number| !number.contains("omitted"))
 }
 
-fn is_subsequence(items: &[At<'_>], input: At<'_>, lost: u64) -> bool {
+/// Tells whether `items` are those of `input` that are left when as many are lost as `said`, at the indexes that it names.
+fn is_part(items: &[At<'_>], input: At<'_>, said: &str) -> bool {
     let inputs = input.children();
-    let mut rest = inputs.iter();
-    (items.len() as u64).checked_add(lost) == Some(input.count())
-        && items
+    let (lost, places) = said.split_once(" at ").unwrap_or((said, ""));
+    let lost = lost.parse().unwrap_or(u64::MAX);
+    if (items.len() as u64).checked_add(lost) != Some(input.count()) {
+        return false;
+    }
+    if places.is_empty() || places.contains("...") {
+        let mut rest = inputs.iter();
+        return items
             .iter()
-            .all(|item| rest.any(|input| item.comes_from(*input, 0)))
+            .all(|item| rest.any(|input| item.comes_from(*input, "0")));
+    }
+    let gaps: Vec<(u64, u64)> = places
+        .split(',')
+        .map(|gap| gap.split_once('-').unwrap_or((gap, gap)))
+        .map(|(first, last)| (first.parse().unwrap(), last.parse().unwrap()))
+        .collect();
+    let is_kept = |index: &u64| {
+        !gaps
+            .iter()
+            .any(|(first, last)| (first..=last).contains(&index))
+    };
+    let kept: Vec<u64> = (0..input.count()).filter(is_kept).collect();
+    kept.len() == items.len()
+        && kept.iter().zip(items).all(|(index, item)| {
+            let input = inputs.iter().find(|input| input.index() == *index);
+            input.is_some_and(|input| item.comes_from(*input, "0"))
+        })
 }
 
-/// What serde makes of the same bytes. It takes any value as root, and no bytes that are not UTF-8 are JSON.
-fn is_document(bytes: &[u8]) -> bool {
-    std::str::from_utf8(bytes).is_ok_and(|text| {
-        text.trim_start_matches([' ', '\t', '\r', '\n'])
-            .starts_with(['{', '['])
-            && serde_json::from_str::<IgnoredAny>(text).is_ok()
+/// Tells whether an item of which nothing is left is beside others.
+fn has_idle_item(tape: &Tape) -> bool {
+    (0..tape.len()).any(|at| {
+        let items: Vec<usize> = tape.children(at).collect();
+        tape.node(at).unwrap().kind == Kind::Array
+            && items.len() > 1
+            && items.iter().any(|&item| tape.is_hollow(item))
     })
+}
+
+/// What serde makes of the same bytes once they are text. It takes any value as root, and no byte order mark.
+fn is_document(bytes: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(bytes);
+    let text = text.trim_start_matches([' ', '\t', '\r', '\n', '\u{feff}']);
+    text.starts_with(['{', '[']) && serde_json::from_str::<IgnoredAny>(text).is_ok()
 }
 
 proptest! {
@@ -219,7 +254,77 @@ proptest! {
             keep(text.as_bytes(), text.len(), 1 << 30).unwrap(),
             keep(shortened.as_bytes(), shortened.len(), 1 << 30).unwrap(),
         );
-        prop_assert!(At(&output.tape, 0).comes_from(At(&input.tape, 0), 0), "{}", shortened);
+        prop_assert!(At(&output.tape, 0).comes_from(At(&input.tape, 0), "0"), "{}", shortened);
+    }
+
+    #[test]
+    fn an_item_of_which_nothing_is_left_is_not_beside_others(
+        json in documents(),
+        room in prop_oneof![0..500usize, 0..5000usize],
+        max_kept in prop_oneof![2000..50_000usize, Just(8 << 20)],
+        max_line in prop_oneof![20..200usize, Just(usize::MAX)],
+    ) {
+        let mut text = String::new();
+        write(&json, "", &mut text);
+        let tree = keep(text.as_bytes(), text.len(), max_kept).unwrap();
+        prop_assert!(!has_idle_item(&tree.tape));
+        let narrow = tree.narrow(max_line);
+        prop_assert!(!has_idle_item(&narrow.tape));
+        let pruned = prune::prune(&Scale::of_text(&narrow.tape, narrow.style), room);
+        prop_assert!(!has_idle_item(&pruned.tape));
+    }
+
+    #[test]
+    fn lines_are_within_their_limit(
+        json in documents(),
+        space in prop::sample::select(vec!["", "\n", "\n  ", "\n\t", "\n        "]),
+        max_bytes in prop_oneof![256..2000usize, 256..50_000usize],
+        max_line in prop_oneof![64..100usize, 64..2000usize],
+        max_lines in prop_oneof![1..100usize, Just(usize::MAX)],
+        chunk in 1..9000usize,
+    ) {
+        let mut text = String::new();
+        write(&json, space, &mut text);
+        let limits = Limits::none().bytes(max_bytes).line_chars(max_line).lines(max_lines);
+        let fits = |text: &str| !crate::cut::is_over(text, &limits);
+        let cut = |chunk| keep(text.as_bytes(), chunk, 8 << 20).unwrap().narrow(max_line).shorten(max_bytes, &fits);
+        let shortened = cut(chunk);
+        prop_assert!(shortened.is_some());
+        let shortened = shortened.unwrap();
+        prop_assert!(fits(&shortened));
+        prop_assert_eq!(cut(text.len()), Some(shortened.clone()));
+        let (input, output) = (
+            keep(text.as_bytes(), text.len(), 1 << 30).unwrap(),
+            keep(shortened.as_bytes(), shortened.len(), 1 << 30).unwrap(),
+        );
+        prop_assert!(At(&output.tape, 0).comes_from(At(&input.tape, 0), "0"), "{}", shortened);
+    }
+
+    #[test]
+    fn what_is_not_utf8_is_replaced_in_strings(
+        json in documents(),
+        places in prop::collection::vec((any::<prop::sample::Index>(), 0x80..=0xffu8), 1..20),
+        max_bytes in 256..20_000usize,
+        chunk in 1..9000usize,
+    ) {
+        let mut text = String::new();
+        write(&json, "", &mut text);
+        let mut bytes = text.into_bytes();
+        for (place, byte) in places {
+            // Letters are in strings and in keys, but for those of `null` and exponents and escapes.
+            let at = place.index(bytes.len());
+            if matches!(bytes[at], b' ' | b'k' | b'x' | b'y') {
+                bytes[at] = byte;
+            }
+        }
+        let plain = String::from_utf8_lossy(&bytes).into_owned();
+        let cut = |bytes: &[u8], chunk| keep(bytes, chunk, 8 << 20).map(|tree| tree.shorten(max_bytes, &|_| true).unwrap());
+        let shortened = cut(&bytes, chunk);
+        prop_assert!(serde_json::from_str::<IgnoredAny>(shortened.as_ref().unwrap()).is_ok());
+        prop_assert_eq!(&shortened, &cut(&bytes, bytes.len()));
+        if plain.len() < 4096 {
+            prop_assert_eq!(shortened, cut(plain.as_bytes(), plain.len()));
+        }
     }
 
     #[test]
@@ -238,7 +343,7 @@ proptest! {
         edits in prop::collection::vec((any::<prop::sample::Index>(), any::<prop::sample::Index>(), 0..3usize), 0..3),
         chunk in 1..50usize,
     ) {
-        const BYTES: &[u8] = b"{}[],:\"\\ \n\t0123.eE+-truefalsn/bud8\x01\x7f\x80\xc3\xa9\xf0\xff";
+        const BYTES: &[u8] = b"{}[],:\"\\ \n\t0123.eE+-truefalsn/bud8\x01\x7f\x80\xc3\xa9\xf0\xff\xef\xbb\xbf";
         let mut text = String::new();
         write(&json, " ", &mut text);
         let mut bytes = text.into_bytes();
