@@ -68,8 +68,12 @@ impl Budget {
         self.bytes as usize
     }
 
-    /// Returns the percentage of the budget that so much takes.
+    /// Returns the percentage of the budget that so much takes, 101 for any more than all of it.
     pub(super) fn share(&self, bytes: u64, lines: u64) -> u64 {
+        // True of nearly every line of a large output, and this is asked of every line.
+        if bytes > self.bytes || lines > self.lines {
+            return 101;
+        }
         let bytes = bytes.saturating_mul(100) / self.bytes.max(1);
         let lines = lines.saturating_mul(100) / self.lines.max(1);
         bytes.max(lines)
