@@ -118,6 +118,7 @@ impl Tool for Grep {
         let stop = Stop {
             deadline: start + time_limit,
             is_over: Arc::default(),
+            cancelled: cx.cancelled(),
         };
         let engine = compile(cx, &params)?;
         if params.output_mode == OutputMode::Content && params.limit > LARGE_PAGE {

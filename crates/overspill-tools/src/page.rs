@@ -1,6 +1,7 @@
 //! Pages through a file by line, in memory bounded by the page.
 
 use std::io::{self, Read, Seek, SeekFrom};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use memchr::{memchr_iter, memrchr_iter};
@@ -82,12 +83,24 @@ pub(crate) struct Passed {
 }
 
 /// How long a file is read.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) struct Patience {
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Patience<'c> {
     /// How long the wanted lines are read.
     pub(crate) reading: Duration,
     /// How long those after them are counted.
     pub(crate) counting: Duration,
+    /// Set when nobody wants the lines any more.
+    pub(crate) cancelled: &'c AtomicBool,
+}
+
+impl Patience<'_> {
+    fn is_over(&self, began: Instant, taken_at: Option<Instant>) -> bool {
+        let is_late = match taken_at {
+            Some(taken_at) => taken_at.elapsed() > self.counting,
+            None => began.elapsed() > self.reading,
+        };
+        is_late || self.cancelled.load(Ordering::Relaxed)
+    }
 }
 
 /// Passes over a file; `take` gets the `limit` lines from line `first` on, in pieces, each with the byte it starts at. What
@@ -96,7 +109,7 @@ pub(crate) fn lines(
     file: &mut impl Read,
     first: u64,
     limit: u64,
-    patience: Option<Patience>,
+    patience: Option<Patience<'_>>,
     mut take: impl FnMut(u64, &[u8]),
 ) -> io::Result<Passed> {
     let began = Instant::now();
@@ -123,11 +136,7 @@ pub(crate) fn lines(
         if counter.newlines + 1 >= after {
             taken_at.get_or_insert_with(Instant::now);
         }
-        let is_over = |patience: Patience| match taken_at {
-            Some(taken_at) => taken_at.elapsed() > patience.counting,
-            None => began.elapsed() > patience.reading,
-        };
-        if patience.is_some_and(is_over) {
+        if patience.is_some_and(|patience| patience.is_over(began, taken_at)) {
             return Ok(Passed {
                 lines: counter.lines(),
                 is_all: false,

@@ -181,7 +181,9 @@ fn take(
     let mut stream = Stream::new(limits, Strategy::Head);
     let mut sizes = LineSizes::new(limits);
     let limit = params.limit.unwrap_or(LINES);
+    let cancelled = cx.cancelled();
     let patience = Patience {
+        cancelled: &cancelled,
         reading: walk::time_limit(cx),
         counting: if known.is_some() {
             Duration::ZERO

@@ -42,6 +42,8 @@ pub(crate) struct Walk {
     pub(crate) except: Option<Box<[u8]>>,
     /// Which files are taken.
     pub(crate) filter: Option<Filter>,
+    /// Set when nobody wants what it finds.
+    pub(crate) cancelled: Arc<AtomicBool>,
 }
 
 impl Walk {
@@ -59,6 +61,7 @@ impl Walk {
             rules: !is_in_store,
             except: except.map(|path| path.as_os_str().as_bytes().into()),
             filter: None,
+            cancelled: cx.cancelled(),
         }
     }
 }
@@ -271,7 +274,7 @@ impl Shared {
     fn take(&self) -> Option<Pending> {
         let mut queue = self.lock();
         loop {
-            if self.is_over.load(Ordering::Relaxed) {
+            if self.is_over.load(Ordering::Relaxed) || self.walk.cancelled.load(Ordering::Relaxed) {
                 return None;
             }
             if let Some(directory) = queue.pending.pop() {

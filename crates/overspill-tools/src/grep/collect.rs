@@ -69,6 +69,7 @@ pub(super) fn collect(
     let stop = Stop {
         deadline,
         is_over: Arc::default(),
+        cancelled: Arc::clone(&stop.cancelled),
     };
     let (sender, receiver) = mpsc::channel();
     threads::spawn(1, || {

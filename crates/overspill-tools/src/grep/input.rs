@@ -29,11 +29,15 @@ pub(crate) enum Searched {
 pub(crate) struct Stop {
     pub(crate) deadline: Instant,
     pub(crate) is_over: Arc<AtomicBool>,
+    /// Set from outside when nobody wants the answer.
+    pub(crate) cancelled: Arc<AtomicBool>,
 }
 
 impl Stop {
     pub(crate) fn is_over(&self) -> bool {
-        self.is_over.load(Ordering::Relaxed) || Instant::now() > self.deadline
+        self.is_over.load(Ordering::Relaxed)
+            || self.cancelled.load(Ordering::Relaxed)
+            || Instant::now() > self.deadline
     }
 }
 

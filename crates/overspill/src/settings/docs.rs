@@ -3,7 +3,7 @@
 use serde_json::{Map, Value as Json, json};
 
 use super::value::Kind;
-use super::{KNOWN_TOOLS, PRESETS, SETTINGS, Scope, Setting};
+use super::{CLIENTS, KNOWN_TOOLS, Measure, PRESETS, SETTINGS, Scope, Setting, setting};
 
 /// Which values a new configuration file has.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
@@ -163,6 +163,30 @@ pub fn reference() -> String {
             pairs(tool.values)
         );
     }
+    out + &clients()
+}
+
+/// Returns the reference of clients.
+fn clients() -> String {
+    let mut out = String::from(
+        "\n## Clients\n\nEach cuts by itself what is too long for it. `mcp` and `proxy` know the client by the name it gives itself, and where the\n\
+         user set no size (`max_bytes`, `max_chars`, `max_tokens`, `max_result_chars`, `preset`) they keep the whole message below its cut.\n\
+         `clients.<name>` of the file (top) sets other limits for one of them.\n\n\
+         | client | its own cut, as measured | limits of a preview | the whole message |\n|---|---|---|---|\n",
+    );
+    for client in CLIENTS {
+        let unit = match client.measure {
+            Measure::Text => "bytes",
+            Measure::Json => "bytes as JSON",
+        };
+        out += &format!(
+            "| `{}` | {} | {} | {} {unit} |\n",
+            client.name,
+            client.cut,
+            pairs(client.values),
+            client.message
+        );
+    }
     out
 }
 
@@ -190,6 +214,11 @@ pub fn schema() -> String {
         json!({ "type": "object", "additionalProperties": false, "properties": members })
     };
     let default = section(|scope| scope == Scope::Tool);
+    let client = with_guard(default.clone());
+    let clients: Map<String, Json> = CLIENTS
+        .iter()
+        .map(|known| (known.name.to_owned(), client.clone()))
+        .collect();
     let tool = section(|scope| matches!(scope, Scope::Tool | Scope::OnlyTools(_)));
     let tools = json!({ "type": "object", "additionalProperties": tool });
     let mut properties: Map<String, Json> = of_scope(|scope| scope == Scope::Top)
@@ -206,6 +235,9 @@ pub fn schema() -> String {
         "tools".to_owned(),
         json!({ "$ref": "#/properties/tool_output_limits/properties/tools" }),
     );
+    properties.insert("clients".to_owned(), json!({
+        "type": "object", "additionalProperties": false, "properties": clients
+    }));
     properties.insert(
         "summarization".to_owned(),
         section(|scope| scope == Scope::Summarization),
@@ -224,6 +256,18 @@ pub fn schema() -> String {
         "properties": properties
     });
     serde_json::to_string_pretty(&schema).unwrap_or_default() + "\n"
+}
+
+/// Adds the guard to the members of a section.
+fn with_guard(mut section: Json) -> Json {
+    if let Some(properties) = section["properties"].as_object_mut() {
+        properties.extend(
+            setting("max_result_chars")
+                .into_iter()
+                .flat_map(members),
+        );
+    }
+    section
 }
 
 fn members(setting: &'static Setting) -> impl Iterator<Item = (String, Json)> {

@@ -1,7 +1,7 @@
 //! What a configuration file says.
 
 use super::yaml::{self, Key, Node, NodeKind, Trouble, quote};
-use super::{KNOWN_TOOLS, SETTINGS, Scope, Setting, Value, plain_name, setting};
+use super::{CLIENTS, KNOWN_TOOLS, SETTINGS, Scope, Setting, Value, plain_name, setting};
 use crate::error::{Error, ErrorKind};
 use crate::hint::{Action, Rule};
 
@@ -22,6 +22,8 @@ pub struct FileSettings {
     pub(super) default: Vec<Written>,
     /// `tool_output_limits.tools`, in the order they stand.
     pub(super) tools: Vec<(String, Vec<Written>)>,
+    /// `clients`: the limits for each, by its name.
+    pub(super) clients: Vec<(&'static str, Vec<Written>)>,
     /// What stands at the top.
     pub(super) top: Vec<Written>,
     /// `summarization`.
@@ -34,10 +36,11 @@ pub struct FileSettings {
 const NAME_BYTES: usize = 128;
 
 /// What may stand at the top beside settings.
-const SECTIONS: [&str; 5] = [
+const SECTIONS: [&str; 6] = [
     "tool_output_limits",
     "default",
     "tools",
+    "clients",
     "summarization",
     "permissions",
 ];
@@ -74,6 +77,7 @@ impl FileSettings {
                 "tool_output_limits" => self.read_limits(node)?,
                 "default" => self.read_default(key, node)?,
                 "tools" => self.read_tools(key, node)?,
+                "clients" => self.read_clients(node)?,
                 "summarization" => {
                     self.summarization = values(key, node, None, |setting| {
                         setting.scope == Scope::Summarization
@@ -107,6 +111,21 @@ impl FileSettings {
             });
         }
         self.default = values(key, node, None, |setting| setting.scope == Scope::Tool)?;
+        Ok(())
+    }
+
+    fn read_clients(&mut self, node: &Node) -> Result<(), Trouble> {
+        for (key, node) in mapping(node, "`clients`")? {
+            let Some(client) = CLIENTS.iter().find(|client| client.name == key.name) else {
+                let known: Vec<&str> = CLIENTS.iter().map(|client| client.name).collect();
+                return Err(unknown(key, &known));
+            };
+            let fits = |setting: &Setting| {
+                setting.scope == Scope::Tool || setting.key == "max_result_chars"
+            };
+            self.clients
+                .push((client.name, values(key, node, None, fits)?));
+        }
         Ok(())
     }
 

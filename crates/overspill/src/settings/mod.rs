@@ -4,12 +4,14 @@
 //! the schema all come from it. A value is read in two stages: what the user wrote, checked against the table with no I/O,
 //! then what it means for a tool, by the order call, environment, file, built in.
 
+mod client;
 mod docs;
 mod file;
 mod resolve;
 mod value;
 mod yaml;
 
+pub use self::client::{CLIENTS, Client, Measure, client};
 pub use self::docs::{Profile, init_file, reference, schema};
 pub use self::file::FileSettings;
 pub use self::resolve::{Effective, Origin, Settings};

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
 
+use super::client::SIZES;
 use super::file::{FileSettings, Written};
 use super::yaml::quote;
-use super::{KNOWN_TOOLS, PRESETS, SETTINGS, Scope, Setting, Value, plain_name, setting};
+use super::{Client, KNOWN_TOOLS, PRESETS, SETTINGS, Scope, Setting, Value, plain_name, setting};
 use crate::error::{Error, ErrorKind};
 use crate::hint::{Reach, Rule, is_allowed, wildcard};
 use crate::limits::Limits;
@@ -23,6 +24,8 @@ pub enum Origin {
     BuiltIn,
     /// A tool has it built in.
     BuiltInTool(&'static str),
+    /// A client has it built in.
+    BuiltInClient(&'static str),
     /// A file.
     File {
         /// The file's name.
@@ -43,6 +46,7 @@ impl fmt::Display for Origin {
         match self {
             Origin::BuiltIn => f.write_str("built in"),
             Origin::BuiltInTool(tool) => write!(f, "built in for {tool}"),
+            Origin::BuiltInClient(client) => write!(f, "built in for {client}"),
             Origin::File { name, line } => write!(f, "file {name} line {line}"),
             Origin::Variable(name) => write!(f, "environment {name}"),
             Origin::Call(flag) => write!(f, "flag {flag}"),
@@ -71,6 +75,7 @@ pub struct Settings {
     call: Values,
     environment: Values,
     file: Option<FileSettings>,
+    client: Option<&'static Client>,
 }
 
 impl Settings {
@@ -86,6 +91,12 @@ impl Settings {
             ..self
         }
     }
+
+    /// Says which client the results are for, if it is a known one: where the user set no limit they stay below its own cut.
+    pub fn for_client(self, client: Option<&'static Client>) -> Self {
+        Settings { client, ..self }
+    }
+
 
     /// Adds environment variables, which `variable` looks up. An empty one counts as unset.
     pub fn with_environment(
@@ -138,18 +149,12 @@ impl Settings {
                 apply_text(&mut values, key, text, &Origin::BuiltInTool(known.name));
             }
         }
-        let mut layers: Vec<Values> = Vec::new();
-        if let Some(file) = &self.file {
-            let sections = [&file.default, &file.top, &file.summarization]
-                .into_iter()
-                .map(Vec::as_slice);
-            layers.extend(
-                sections
-                    .chain(file.tools_matching(tool))
-                    .map(|written| file.values(written)),
-            );
-        }
+        let mut layers = self.file_layers(tool);
         layers.extend([self.environment.clone(), self.call.clone()]);
+        let client = self.client.filter(|_| !is_any_set(&layers, &SIZES));
+        if let Some(client) = self.client {
+            apply_client(&mut values, client, &layers);
+        }
         // Of several presets the strongest holds, and `off` is one: it undoes the others.
         let preset_at = layers
             .iter()
@@ -165,7 +170,31 @@ impl Settings {
             tool: tool.to_owned(),
             values,
             permissions: permissions.unwrap_or_default(),
+            client,
         }
+    }
+}
+
+impl Settings {
+    /// Returns what the file says for a tool, from the weakest section to the strongest.
+    fn file_layers(&self, tool: &str) -> Vec<Values> {
+        let Some(file) = &self.file else {
+            return Vec::new();
+        };
+        let is_for = |name: &str| self.client.is_some_and(|client| client.name == name);
+        let clients = file
+            .clients
+            .iter()
+            .filter(|(name, _)| is_for(name))
+            .map(|(_, written)| written.as_slice());
+        let sections = [&file.default, &file.top, &file.summarization]
+            .into_iter()
+            .map(Vec::as_slice);
+        sections
+            .chain(clients)
+            .chain(file.tools_matching(tool))
+            .map(|written| file.values(written))
+            .collect()
     }
 }
 
@@ -217,6 +246,27 @@ fn apply_preset(values: &mut Values, layer: &Values) {
     }
 }
 
+/// Puts the limits of a client over what is built in, but for those in whose place the user set one.
+fn apply_client(values: &mut Values, client: &'static Client, layers: &[Values]) {
+    for (key, text) in client.values {
+        let stand_for_it = if SIZES.contains(key) {
+            &SIZES[..]
+        } else {
+            std::slice::from_ref(key)
+        };
+        if !is_any_set(layers, stand_for_it) {
+            apply_text(values, key, text, &Origin::BuiltInClient(client.name));
+        }
+    }
+}
+
+/// Tells whether the user set one of these.
+fn is_any_set(layers: &[Values], keys: &[&str]) -> bool {
+    layers
+        .iter()
+        .any(|layer| keys.iter().any(|key| layer.contains_key(key)))
+}
+
 fn apply_text(values: &mut Values, key: &str, text: &str, origin: &Origin) {
     if let Some((setting, value)) =
         setting(key).and_then(|setting| Some((setting, setting.kind.parse(text)?)))
@@ -242,9 +292,15 @@ pub struct Effective {
     tool: String,
     values: Values,
     permissions: Vec<Rule>,
+    client: Option<&'static Client>,
 }
 
 impl Effective {
+    /// Returns the client below whose own cut a message is to stay; nothing if it is not known, or if the user set a size.
+    pub fn client(&self) -> Option<&'static Client> {
+        self.client
+    }
+
     /// Returns every setting that can be in force for the tool, with value and origin, in the order of the table.
     pub fn iter(&self) -> impl Iterator<Item = (&'static Setting, &Value, &Origin)> {
         let with_value = |setting: &'static Setting| {

@@ -7,23 +7,25 @@ use std::sync::atomic::AtomicBool;
 use crate::bound::{Bounded, Keeping, Paths, Policy, Sink};
 use crate::error::Error;
 use crate::notice::{Lang, Outcome};
-use crate::settings::{Effective, Settings};
+use crate::settings::{Client, Effective, Settings};
 use crate::smart::Salience;
 use crate::store::Store;
 
 use super::Answer;
 
 /// Where tools work: a root, its settings and its store, and what the agent has that calls them.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Host {
     root: PathBuf,
     cwd: String,
     settings: Settings,
-    store: Store,
+    store: Arc<Store>,
     paths: Paths,
     unsaved: Option<String>,
     task: Option<String>,
     program: Option<String>,
+    /// What the agent searches and reads with, if it is not what every agent has.
+    tools: Option<[Option<String>; 2]>,
     cancelled: Arc<AtomicBool>,
 }
 
@@ -34,17 +36,38 @@ impl Host {
         Host {
             root: root.to_owned(),
             cwd: ".".to_owned(),
-            store: Store::new(root, &effective.store_dir(), effective.retention()),
+            store: Arc::new(Store::new(
+                root,
+                &effective.store_dir(),
+                effective.retention(),
+            )),
             settings,
             paths: Paths::Relative,
             unsaved: None,
             task: None,
             program: None,
+            tools: None,
             cancelled: Arc::default(),
         }
     }
 
-    /// Says when nobody wants an answer any more: once the flag is set. `Run` stops its command then.
+    /// Says which client gets the answers, if it is a known one: where the user set no limit they stay below its own cut.
+    pub fn for_client(self, client: Option<&'static Client>) -> Host {
+        Host {
+            settings: self.settings.for_client(client),
+            ..self
+        }
+    }
+
+    /// Says what the agent searches and reads files with. A name that permission rules deny is still not named.
+    pub fn with_reach(self, grep: Option<&str>, read: Option<&str>) -> Host {
+        Host {
+            tools: Some([grep, read].map(|name| name.map(str::to_owned))),
+            ..self
+        }
+    }
+
+    /// Says when nobody wants an answer any more: once the flag is set, searches stop, and `Run` stops its command.
     pub fn cancelled_by(self, flag: Arc<AtomicBool>) -> Host {
         Host {
             cancelled: flag,
@@ -114,6 +137,10 @@ impl Host {
         let mut reach = effective.reach();
         if let Some(task) = &self.task {
             reach.task = Some(task.clone());
+        }
+        if let Some([grep, read]) = &self.tools {
+            reach.grep = reach.grep.and_then(|_| grep.clone());
+            reach.read = reach.read.and_then(|_| read.clone());
         }
         reach.program = self.program.clone().filter(|_| effective.has_shell());
         Policy {
