@@ -1,6 +1,7 @@
 //! What the user can type. Flags that are settings come from the table of settings.
 
 use std::ffi::OsString;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::{Arg, ArgAction, Args, CommandFactory as _, Parser, Subcommand, ValueEnum};
@@ -53,6 +54,8 @@ pub(crate) enum Command {
     Call(CallArgs),
     /// List the tools and their parameters
     Tools(ToolsArgs),
+    /// Serve the tools over MCP, to the client at standard input and output
+    Mcp(McpArgs),
     /// Show, write or check the configuration
     Config(ConfigArgs),
     /// Print shell completions
@@ -113,6 +116,16 @@ impl OutputArgs {
             None => Salience::default().command(command),
         }
     }
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct McpArgs {
+    /// Serve streamable HTTP at this address instead, path `/mcp`; one that is not loopback needs OVERSPILL_MCP_TOKEN
+    #[arg(long, value_name = "ADDR")]
+    pub(crate) http: Option<SocketAddr>,
+    /// Offer `Run` as well: the model can then run any command
+    #[arg(long)]
+    pub(crate) allow_run: bool,
 }
 
 #[derive(Debug, Args)]

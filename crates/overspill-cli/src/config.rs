@@ -17,6 +17,9 @@ pub(crate) const FILE_NAME: &str = "overspill.yaml";
 const FILE_BYTES: u64 = 1 << 20;
 
 const CONFIG_VARIABLE: &str = "OVERSPILL_CONFIG";
+/// Holds the token that callers of the HTTP server must know.
+pub(crate) const TOKEN_VARIABLE: &str = "OVERSPILL_MCP_TOKEN";
+
 const VARIABLE_PREFIX: &str = "TOOL_OUTPUT_";
 
 /// Returns settings from file and environment.
@@ -81,6 +84,11 @@ pub(crate) fn read(path: &Path, root: &Path) -> anyhow::Result<FileSettings> {
 /// Returns what the output is asked for, as whoever calls us knows it.
 pub(crate) fn query() -> Option<String> {
     variable("TOOL_QUERY").map(|query| query.to_string_lossy().into_owned())
+}
+
+/// Returns the token that callers of the HTTP server must know.
+pub(crate) fn token() -> Option<String> {
+    variable(TOKEN_VARIABLE)?.into_string().ok()
 }
 
 /// Returns variables that look like settings but are none.

@@ -52,6 +52,7 @@ fn run(cli: &Cli, matches: &clap::ArgMatches) -> anyhow::Result<ExitCode> {
         Command::Clean(args) => commands::clean::run(&App::new(matches)?, args),
         Command::Call(args) => commands::tools::call(App::new(matches)?, args),
         Command::Tools(args) => commands::tools::list(args),
+        Command::Mcp(args) => commands::mcp::run(App::new(matches)?, args),
         Command::Config(args) => commands::config::run(matches, args),
         Command::Completions(args) => commands::generate::completions(args),
         Command::Man => commands::generate::man(),

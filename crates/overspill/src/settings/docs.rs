@@ -235,9 +235,12 @@ pub fn schema() -> String {
         "tools".to_owned(),
         json!({ "$ref": "#/properties/tool_output_limits/properties/tools" }),
     );
-    properties.insert("clients".to_owned(), json!({
-        "type": "object", "additionalProperties": false, "properties": clients
-    }));
+    properties.insert(
+        "clients".to_owned(),
+        json!({
+            "type": "object", "additionalProperties": false, "properties": clients
+        }),
+    );
     properties.insert(
         "summarization".to_owned(),
         section(|scope| scope == Scope::Summarization),
@@ -261,11 +264,7 @@ pub fn schema() -> String {
 /// Adds the guard to the members of a section.
 fn with_guard(mut section: Json) -> Json {
     if let Some(properties) = section["properties"].as_object_mut() {
-        properties.extend(
-            setting("max_result_chars")
-                .into_iter()
-                .flat_map(members),
-        );
+        properties.extend(setting("max_result_chars").into_iter().flat_map(members));
     }
     section
 }

@@ -97,7 +97,6 @@ impl Settings {
         Settings { client, ..self }
     }
 
-
     /// Adds environment variables, which `variable` looks up. An empty one counts as unset.
     pub fn with_environment(
         mut self,

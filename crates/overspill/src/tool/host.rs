@@ -59,7 +59,8 @@ impl Host {
         }
     }
 
-    /// Says what the agent searches and reads files with. A name that permission rules deny is still not named.
+    /// Says what the agent searches and reads files with; a shell is not spoken of then. A name that permission rules deny is
+    /// still not named.
     pub fn with_reach(self, grep: Option<&str>, read: Option<&str>) -> Host {
         Host {
             tools: Some([grep, read].map(|name| name.map(str::to_owned))),
@@ -142,7 +143,10 @@ impl Host {
             reach.grep = reach.grep.and_then(|_| grep.clone());
             reach.read = reach.read.and_then(|_| read.clone());
         }
-        reach.program = self.program.clone().filter(|_| effective.has_shell());
+        reach.program = self
+            .program
+            .clone()
+            .filter(|_| self.tools.is_none() && effective.has_shell());
         Policy {
             limits: effective.limits(),
             strategy: effective.strategy(),

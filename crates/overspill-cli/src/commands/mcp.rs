@@ -1,0 +1,70 @@
+//! `overspill mcp`: the tools over MCP.
+
+use std::io::Write as _;
+use std::net::SocketAddr;
+use std::process::ExitCode;
+
+use anyhow::Context as _;
+use overspill_mcp::server::{Access, Offer, Server, serve_http};
+use tokio::signal::unix::{SignalKind, signal};
+
+use crate::app::App;
+use crate::args::McpArgs;
+use crate::config::{self, TOKEN_VARIABLE};
+use crate::exit::usage_error;
+
+/// Serves until the client goes away, or, over HTTP, until a signal.
+pub(crate) fn run(app: App, args: &McpArgs) -> anyhow::Result<ExitCode> {
+    let offer = match args.allow_run {
+        true => Offer::WithRun,
+        false => Offer::ReadOnly,
+    };
+    let server = Server::new(app.host, offer);
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .context("threads for the server")?;
+    match args.http {
+        Some(address) => runtime.block_on(over_http(server, address))?,
+        None => runtime
+            .block_on(server.serve_stdio())
+            .map_err(|cause| anyhow::anyhow!("MCP over standard input and output: {cause}"))?,
+    }
+    // A call that nobody waits for any more does not keep the program.
+    runtime.shutdown_background();
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn over_http(server: Server, address: SocketAddr) -> anyhow::Result<()> {
+    let token = config::token();
+    let access = Access::new(address, token.as_deref()).ok_or_else(|| {
+        usage_error(format!(
+            "`--http {address}` is not loopback, so a token is required: set `{TOKEN_VARIABLE}`"
+        ))
+    })?;
+    let ready = |address: SocketAddr| {
+        drop(writeln!(
+            std::io::stderr(),
+            "overspill: listening on http://{address}/mcp"
+        ));
+    };
+    serve_http(server, access, ready, terminated())
+        .await
+        .with_context(|| format!("`--http {address}`"))
+}
+
+/// Waits for the signal to end.
+async fn terminated() {
+    let signals = (
+        signal(SignalKind::interrupt()),
+        signal(SignalKind::terminate()),
+    );
+    if let (Ok(mut interrupt), Ok(mut terminate)) = signals {
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+        }
+    } else {
+        std::future::pending().await
+    }
+}

@@ -1,0 +1,72 @@
+//! What a client is sent of a tool's answer.
+
+use overspill::{Bounded, Envelope, Host, Outcome, Policy, Sink, Status};
+use rmcp::model::{CallToolResult, ContentBlock, Resource};
+use serde_json::Value;
+
+use super::resources;
+
+/// Returns the result of a call. The text is what the model reads; what a program reads is added where it costs the model
+/// nothing, since some clients show it that and not the text.
+pub(super) fn result(envelope: Envelope, tool: &str, host: &Host) -> CallToolResult {
+    let text = fitted(&envelope, tool, host);
+    let is_error = envelope.status == Status::Error;
+    let link = link(&envelope);
+    let data = structured(&envelope, &text);
+    let content: Vec<ContentBlock> = std::iter::once(ContentBlock::text(text))
+        .chain(link.map(ContentBlock::resource_link))
+        .collect();
+    let mut result = if is_error {
+        CallToolResult::error(content)
+    } else {
+        CallToolResult::success(content)
+    };
+    result.structured_content = data;
+    result
+}
+
+/// Returns the text, cut once more where the client would cut it: only then is it cut so that the model is told.
+fn fitted(envelope: &Envelope, tool: &str, host: &Host) -> String {
+    let effective = host.settings().effective(tool);
+    let Some(client) = effective.client() else {
+        return envelope.text.clone();
+    };
+    if client.measure.of(&envelope.text) <= client.message {
+        return envelope.text.clone();
+    }
+    let policy = Policy {
+        max_result_chars: Some(client.message),
+        ..host.policy(tool, &effective)
+    };
+    let outcome = match envelope.status {
+        Status::Error => Outcome::Failed,
+        _ => Outcome::Succeeded,
+    };
+    let mut sink = Sink::new(&policy);
+    sink.push(envelope.text.as_bytes());
+    let bounded = sink.finish_as(outcome, |bounded| client.measure.of(&shown(bounded)));
+    shown(&bounded)
+}
+
+fn shown(bounded: &Bounded<'_>) -> String {
+    match bounded {
+        Bounded::Whole(bytes) => String::from_utf8_lossy(bytes).into_owned(),
+        Bounded::Cut(cut) => cut.content.clone(),
+    }
+}
+
+/// Returns the data of a complete answer, if it is no longer than the text.
+fn structured(envelope: &Envelope, text: &str) -> Option<Value> {
+    let is_complete = envelope.status == Status::Success && envelope.text == text;
+    let data = Value::Object(envelope.data.clone());
+    (is_complete && !envelope.data.is_empty() && data.to_string().len() <= text.len())
+        .then_some(data)
+}
+
+/// Returns a link to the spill of an answer that was cut.
+fn link(envelope: &Envelope) -> Option<Resource> {
+    let record = envelope.data.get("truncation")?;
+    let id = record.get("id")?.as_str()?;
+    let bytes = record.get("original_bytes").and_then(Value::as_u64);
+    Some(resources::resource(id, bytes))
+}

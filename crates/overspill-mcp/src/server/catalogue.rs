@@ -1,0 +1,123 @@
+//! The tools as MCP describes them. Every turn of the model pays for this text, so it says what it must and no more.
+
+use std::sync::Arc;
+
+use overspill::settings::Client;
+use overspill::{AnyTool, Settings};
+use overspill_tools::TOOLS;
+use rmcp::model::{MetaObject, Tool, ToolAnnotations};
+use serde_json::{Map, Value, json};
+
+/// What is offered.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum Offer {
+    /// What only reads.
+    #[default]
+    ReadOnly,
+    /// Also `Run`, which does whatever a command does.
+    WithRun,
+}
+
+/// The name of the one tool that changes things.
+const RUN: &str = "Run";
+
+/// The most chars of a result that Claude Code can be asked to show whole.
+const MOST_CHARS: usize = 500_000;
+
+fn offered(offer: Offer) -> impl Iterator<Item = &'static dyn AnyTool> {
+    TOOLS
+        .iter()
+        .copied()
+        .filter(move |tool| offer == Offer::WithRun || tool.name() != RUN)
+}
+
+/// Returns the tool of a name, if it is offered.
+pub(super) fn find(offer: Offer, name: &str) -> Option<&'static dyn AnyTool> {
+    offered(offer).find(|tool| tool.name() == name)
+}
+
+/// Returns the tools for `tools/list`.
+pub(super) fn tools(
+    offer: Offer,
+    settings: &Settings,
+    client: Option<&'static Client>,
+) -> Vec<Tool> {
+    let settings = settings.clone().for_client(client);
+    offered(offer)
+        .map(|tool| described(tool, &settings, client))
+        .collect()
+}
+
+/// Returns the tools as a client is sent them, for those who count what they cost.
+pub fn listing(offer: Offer) -> Value {
+    json!(tools(offer, &Settings::new(), None))
+}
+
+fn described(tool: &dyn AnyTool, settings: &Settings, client: Option<&'static Client>) -> Tool {
+    let schema = match tool.schema() {
+        Value::Object(schema) => lean(schema),
+        _ => Map::new(),
+    };
+    let is_run = tool.name() == RUN;
+    let annotations = ToolAnnotations::new()
+        .read_only(!is_run)
+        .destructive(is_run)
+        .open_world(is_run);
+    let mut described = Tool::new(tool.name(), tool.description(), Arc::new(schema));
+    described.annotations = Some(annotations);
+    described.meta = wider_cut(tool.name(), settings, client);
+    described
+}
+
+/// Asks Claude Code for a wider cut where the user set limits wider than its own: else it would cut what he asked for.
+fn wider_cut(
+    tool: &str,
+    settings: &Settings,
+    client: Option<&'static Client>,
+) -> Option<MetaObject> {
+    let effective = settings.effective(tool);
+    // Its own limits hold, and are below its cut.
+    if client?.name != "claude-code" || effective.client().is_some() {
+        return None;
+    }
+    let limits = effective.limits();
+    let chars = effective.max_result_chars().or(limits.max_chars());
+    let most = chars.unwrap_or(MOST_CHARS).min(MOST_CHARS);
+    let meta = json!({ "anthropic/maxResultSizeChars": most });
+    meta.as_object().cloned().map(MetaObject)
+}
+
+/// Takes from a schema what tells the model nothing.
+fn lean(schema: Map<String, Value>) -> Map<String, Value> {
+    let mut lean = Map::new();
+    for (key, value) in schema {
+        let says_nothing = match key.as_str() {
+            "$schema" | "title" | "format" => value.is_string(),
+            "minimum" => value == json!(0),
+            _ => false,
+        };
+        if says_nothing {
+            continue;
+        }
+        let value = match value {
+            Value::Object(inner) => Value::Object(lean_members(&key, inner)),
+            other => other,
+        };
+        lean.insert(key, value);
+    }
+    lean
+}
+
+/// Does the same below; in `properties` keys are names, and stay whatever they are.
+fn lean_members(key: &str, members: Map<String, Value>) -> Map<String, Value> {
+    if key != "properties" && key != "$defs" {
+        return lean(members);
+    }
+    members
+        .into_iter()
+        .map(|(name, schema)| match schema {
+            Value::Object(schema) => (name, Value::Object(lean(schema))),
+            other => (name, other),
+        })
+        .collect()
+}
