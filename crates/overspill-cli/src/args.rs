@@ -56,6 +56,9 @@ pub(crate) enum Command {
     Tools(ToolsArgs),
     /// Serve the tools over MCP, to the client at standard input and output
     Mcp(McpArgs),
+    /// Bound the results of any MCP server
+    #[command(override_usage = "overspill proxy [OPTIONS] -- <CMD>...")]
+    Proxy(ProxyArgs),
     /// Show, write or check the configuration
     Config(ConfigArgs),
     /// Print shell completions
@@ -126,6 +129,19 @@ pub(crate) struct McpArgs {
     /// Offer `Run` as well: the model can then run any command
     #[arg(long)]
     pub(crate) allow_run: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ProxyArgs {
+    /// The server's name, as in `mcp__NAME__tool` of the configuration; taken from the command if it is not given
+    #[arg(long)]
+    pub(crate) name: Option<String>,
+    /// Do not offer the client `overspill_read` and `overspill_grep`
+    #[arg(long)]
+    pub(crate) no_tools: bool,
+    /// The server's command and its arguments
+    #[arg(required = true, last = true, value_name = "CMD")]
+    pub(crate) command: Vec<OsString>,
 }
 
 #[derive(Debug, Args)]

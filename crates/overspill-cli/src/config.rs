@@ -91,6 +91,11 @@ pub(crate) fn token() -> Option<String> {
     variable(TOKEN_VARIABLE)?.into_string().ok()
 }
 
+/// Returns where what is too large for memory is held for a while.
+pub(crate) fn scratch() -> PathBuf {
+    std::env::temp_dir()
+}
+
 /// Returns variables that look like settings but are none.
 pub(crate) fn unknown_variables() -> Vec<String> {
     let known = |name: &str| {

@@ -53,6 +53,7 @@ fn run(cli: &Cli, matches: &clap::ArgMatches) -> anyhow::Result<ExitCode> {
         Command::Call(args) => commands::tools::call(App::new(matches)?, args),
         Command::Tools(args) => commands::tools::list(args),
         Command::Mcp(args) => commands::mcp::run(App::new(matches)?, args),
+        Command::Proxy(args) => commands::proxy::run(App::new(matches)?, args),
         Command::Config(args) => commands::config::run(matches, args),
         Command::Completions(args) => commands::generate::completions(args),
         Command::Man => commands::generate::man(),

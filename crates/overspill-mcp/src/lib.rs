@@ -1,5 +1,8 @@
 //! MCP: a server of overspill's tools, and a proxy that bounds any other server.
 //!
-//! [`server`] speaks the protocol through `rmcp` and gives out [`overspill_tools::TOOLS`].
+//! [`server`] speaks the protocol through `rmcp` and gives out [`overspill_tools::TOOLS`]. [`proxy`] relays bytes, since what it
+//! does not change must pass as it came.
 
+mod link;
+pub mod proxy;
 pub mod server;

@@ -20,10 +20,7 @@ pub(crate) fn run(app: App, args: &McpArgs) -> anyhow::Result<ExitCode> {
         false => Offer::ReadOnly,
     };
     let server = Server::new(app.host, offer);
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build()
-        .context("threads for the server")?;
+    let runtime = runtime()?;
     match args.http {
         Some(address) => runtime.block_on(over_http(server, address))?,
         None => runtime
@@ -33,6 +30,15 @@ pub(crate) fn run(app: App, args: &McpArgs) -> anyhow::Result<ExitCode> {
     // A call that nobody waits for any more does not keep the program.
     runtime.shutdown_background();
     Ok(ExitCode::SUCCESS)
+}
+
+/// Returns what runs a server or a proxy.
+pub(crate) fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
+    tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .context("threads")
 }
 
 async fn over_http(server: Server, address: SocketAddr) -> anyhow::Result<()> {
@@ -54,7 +60,7 @@ async fn over_http(server: Server, address: SocketAddr) -> anyhow::Result<()> {
 }
 
 /// Waits for the signal to end.
-async fn terminated() {
+pub(crate) async fn terminated() {
     let signals = (
         signal(SignalKind::interrupt()),
         signal(SignalKind::terminate()),

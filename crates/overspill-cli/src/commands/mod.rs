@@ -5,6 +5,7 @@ pub(crate) mod config;
 pub(crate) mod generate;
 pub(crate) mod list;
 pub(crate) mod mcp;
+pub(crate) mod proxy;
 pub(crate) mod run;
 pub(crate) mod show;
 pub(crate) mod tools;

@@ -8,11 +8,11 @@ use super::resources;
 
 /// Returns the result of a call. The text is what the model reads; what a program reads is added where it costs the model
 /// nothing, since some clients show it that and not the text.
-pub(super) fn result(envelope: Envelope, tool: &str, host: &Host) -> CallToolResult {
-    let text = fitted(&envelope, tool, host);
+pub(super) fn result(envelope: &Envelope, tool: &str, host: &Host) -> CallToolResult {
+    let text = fitted(envelope, tool, host);
     let is_error = envelope.status == Status::Error;
-    let link = link(&envelope);
-    let data = structured(&envelope, &text);
+    let link = link(envelope);
+    let data = structured(envelope, &text);
     let content: Vec<ContentBlock> = std::iter::once(ContentBlock::text(text))
         .chain(link.map(ContentBlock::resource_link))
         .collect();

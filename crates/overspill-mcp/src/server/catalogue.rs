@@ -44,7 +44,7 @@ pub(super) fn tools(
 ) -> Vec<Tool> {
     let settings = settings.clone().for_client(client);
     offered(offer)
-        .map(|tool| described(tool, &settings, client))
+        .map(|tool| described(tool, &settings))
         .collect()
 }
 
@@ -53,7 +53,7 @@ pub fn listing(offer: Offer) -> Value {
     json!(tools(offer, &Settings::new(), None))
 }
 
-fn described(tool: &dyn AnyTool, settings: &Settings, client: Option<&'static Client>) -> Tool {
+fn described(tool: &dyn AnyTool, settings: &Settings) -> Tool {
     let schema = match tool.schema() {
         Value::Object(schema) => lean(schema),
         _ => Map::new(),
@@ -65,26 +65,23 @@ fn described(tool: &dyn AnyTool, settings: &Settings, client: Option<&'static Cl
         .open_world(is_run);
     let mut described = Tool::new(tool.name(), tool.description(), Arc::new(schema));
     described.annotations = Some(annotations);
-    described.meta = wider_cut(tool.name(), settings, client);
+    described.meta = wider_cut(tool.name(), settings)
+        .and_then(|meta| meta.as_object().cloned())
+        .map(MetaObject);
     described
 }
 
 /// Asks Claude Code for a wider cut where the user set limits wider than its own: else it would cut what he asked for.
-fn wider_cut(
-    tool: &str,
-    settings: &Settings,
-    client: Option<&'static Client>,
-) -> Option<MetaObject> {
+pub(crate) fn wider_cut(tool: &str, settings: &Settings) -> Option<Value> {
     let effective = settings.effective(tool);
-    // Its own limits hold, and are below its cut.
-    if client?.name != "claude-code" || effective.client().is_some() {
+    // Where it is not set aside its own limits hold, and are below its cut.
+    if settings.client()?.name != "claude-code" || effective.client().is_some() {
         return None;
     }
     let limits = effective.limits();
     let chars = effective.max_result_chars().or(limits.max_chars());
     let most = chars.unwrap_or(MOST_CHARS).min(MOST_CHARS);
-    let meta = json!({ "anthropic/maxResultSizeChars": most });
-    meta.as_object().cloned().map(MetaObject)
+    Some(json!({ "anthropic/maxResultSizeChars": most }))
 }
 
 /// Takes from a schema what tells the model nothing.

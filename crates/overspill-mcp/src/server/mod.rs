@@ -6,7 +6,7 @@
 mod answer;
 mod catalogue;
 mod http;
-mod resources;
+pub(crate) mod resources;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -23,6 +23,7 @@ use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer, ServerHandler, ServiceExt as _};
 use serde_json::Value;
 
+pub(crate) use self::catalogue::wider_cut;
 pub use self::catalogue::{Offer, listing};
 pub use self::http::{Access, serve_http};
 
@@ -142,7 +143,7 @@ impl ServerHandler for Server {
         let name = tool.name();
         let result = Server::work(&context, &flag, move || {
             let envelope: Envelope = tool.call(&host, params);
-            answer::result(envelope, name, &host)
+            answer::result(&envelope, name, &host)
         })
         .await?;
         Ok(CallToolResponse::from(result))
@@ -155,7 +156,10 @@ impl ServerHandler for Server {
     ) -> Result<ListResourcesResult, ErrorData> {
         let (host, flag) = self.host_for(&context);
         let cursor = request.and_then(|request| request.cursor);
-        Server::work(&context, &flag, move || resources::list(&host, cursor)).await?
+        Server::work(&context, &flag, move || {
+            resources::list(&host, cursor.as_deref())
+        })
+        .await?
     }
 
     async fn list_resource_templates(

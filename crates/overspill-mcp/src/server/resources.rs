@@ -8,8 +8,7 @@ use rmcp::model::{
 };
 use serde_json::{Value, json};
 
-/// What the address of a spill begins with.
-const SCHEME: &str = "overspill://spill/";
+use crate::link::SCHEME;
 
 /// How many are listed at once.
 const PAGE: usize = 100;
@@ -33,17 +32,12 @@ pub(super) fn template() -> ResourceTemplate {
 }
 
 /// Lists spills, the newest first. A cursor is the id of the last one listed before.
-pub(super) fn list(host: &Host, cursor: Option<String>) -> Result<ListResourcesResult, ErrorData> {
-    let mut entries = host
+pub(super) fn list(host: &Host, cursor: Option<&str>) -> Result<ListResourcesResult, ErrorData> {
+    let entries = host
         .store()
         .list()
         .map_err(|error| ErrorData::internal_error(error.to_string(), None))?;
-    entries.sort_by(|a, b| b.id.to_string().cmp(&a.id.to_string()));
-    let is_after = |entry: &Entry| {
-        cursor
-            .as_ref()
-            .is_none_or(|cursor| entry.id.to_string() < *cursor)
-    };
+    let is_after = |entry: &Entry| cursor.is_none_or(|cursor| entry.id.as_str() < cursor);
     let mut rest = entries.iter().filter(|entry| is_after(entry));
     let page: Vec<Resource> = rest
         .by_ref()
@@ -57,7 +51,7 @@ pub(super) fn list(host: &Host, cursor: Option<String>) -> Result<ListResourcesR
 }
 
 /// Reads a page of a spill: what Read would show of it.
-pub(super) fn read(host: &Host, uri: &str) -> Result<ReadResourceResult, ErrorData> {
+pub(crate) fn read(host: &Host, uri: &str) -> Result<ReadResourceResult, ErrorData> {
     let not_found = || ErrorData::resource_not_found(format!("no such resource `{uri}`"), None);
     let (id, query) = uri
         .strip_prefix(SCHEME)

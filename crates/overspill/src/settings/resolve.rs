@@ -97,6 +97,11 @@ impl Settings {
         Settings { client, ..self }
     }
 
+    /// Returns the client that the results are for, if it is a known one.
+    pub fn client(&self) -> Option<&'static Client> {
+        self.client
+    }
+
     /// Adds environment variables, which `variable` looks up. An empty one counts as unset.
     pub fn with_environment(
         mut self,

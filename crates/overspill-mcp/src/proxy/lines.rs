@@ -1,0 +1,75 @@
+//! Messages that are lines.
+
+use std::io;
+use std::path::Path;
+
+use memchr::memchr;
+use tokio::io::{AsyncRead, AsyncReadExt as _};
+
+use super::{Held, Holder, Taken};
+
+/// How much is read at once.
+const CHUNK_BYTES: usize = 64 << 10;
+
+/// A message of more bytes is worked on where others do not wait for it.
+const LONG_BYTES: u64 = 256 << 10;
+
+/// Hears what is said to the user, beside the messages.
+pub trait Report: Send + Sync {
+    /// Says a line.
+    fn say(&self, line: &str);
+}
+
+/// Reads lines of any length in bounded memory.
+pub(super) struct Lines<R> {
+    input: R,
+    holder: Holder,
+    chunk: Vec<u8>,
+    /// What of the chunk is still to be read.
+    from: usize,
+    to: usize,
+}
+
+impl<R: AsyncRead + Unpin> Lines<R> {
+    pub(super) fn new(input: R, scratch: &Path) -> Self {
+        Lines {
+            input,
+            holder: Holder::new(scratch),
+            chunk: vec![0; CHUNK_BYTES],
+            from: 0,
+            to: 0,
+        }
+    }
+
+    /// Returns the next line that is not empty; also one that the input ended in.
+    pub(super) async fn next(&mut self) -> io::Result<Option<Taken>> {
+        loop {
+            let rest = &self.chunk[self.from..self.to];
+            if let Some(newline) = memchr(b'\n', rest) {
+                self.holder.push(&rest[..newline]);
+                self.from += newline + 1;
+                if !self.holder.is_empty() {
+                    return Ok(Some(self.holder.end()));
+                }
+                continue;
+            }
+            if !rest.is_empty() {
+                self.holder.push(rest);
+            }
+            self.from = 0;
+            self.to = self.input.read(&mut self.chunk).await?;
+            if self.to == 0 {
+                let last = (!self.holder.is_empty()).then(|| self.holder.end());
+                return Ok(last);
+            }
+        }
+    }
+}
+
+/// Decides about a message; a long one in a way that lets others go on.
+pub(super) fn decided<T>(held: Held, decide: impl FnOnce(Held) -> io::Result<T>) -> io::Result<T> {
+    match held.len() > LONG_BYTES {
+        true => tokio::task::block_in_place(|| decide(held)),
+        false => decide(held),
+    }
+}

@@ -1,0 +1,371 @@
+//! The MCP proxy: relays every message as it came, and bounds what a result shows a model.
+//!
+//! [`Proxy`] knows nothing of pipes or sockets: a message comes from the client or from the server, and what becomes of it is
+//! returned. [`stdio`] and [`http`] carry messages. Messages are never parsed into types and written again, since that would
+//! lose what the types do not know; they are kept as bytes, and edited in place.
+
+mod edit;
+mod held;
+mod json;
+mod lines;
+mod outline;
+mod own;
+mod pending;
+mod rewrite;
+pub mod stdio;
+
+use std::collections::HashMap;
+use std::io;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use overspill::settings::{Client, Origin, client};
+use overspill::{Host, Paths, Policy, Salience, Strategy};
+use serde_json::{Map, Value, json};
+
+use self::edit::Edited;
+use self::held::{Held, Holder, Taken};
+use self::json::Fault;
+pub use self::lines::Report;
+use self::outline::Outline;
+use self::pending::{Asked, Pending};
+use self::rewrite::{Kind, text_at};
+use crate::link;
+use crate::server::resources;
+
+/// The server cannot be asked any more.
+const SERVER_GONE: i64 = -32000;
+/// A message came that cannot be passed on.
+const UNUSABLE: i64 = -32603;
+
+/// How a proxy is set up.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The server's name, in `mcp__NAME__tool`.
+    pub name: String,
+    /// Whether the client is offered two tools to get at spills.
+    pub offers_tools: bool,
+    /// Where large messages are held while they pass.
+    pub scratch: PathBuf,
+}
+
+/// What becomes of a message of the client.
+#[derive(Debug)]
+pub(crate) enum FromClient {
+    /// It goes to the server.
+    Forward(Edited),
+    /// It is answered here.
+    Answer(Vec<u8>),
+}
+
+/// What becomes of a message of the server.
+#[derive(Debug)]
+pub(crate) enum FromServer {
+    /// It goes to the client.
+    Forward(Edited),
+    /// It is no message; what it begins with.
+    Garbage(String),
+}
+
+/// A proxy between one client and one server.
+#[derive(Debug)]
+pub struct Proxy {
+    host: Host,
+    options: Options,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    pending: Pending,
+    /// What the client said it is.
+    client: Option<&'static Client>,
+    /// Which tool a task is of.
+    tasks: HashMap<String, Asked>,
+}
+
+/// More tasks than this are not remembered by their tool.
+const MAX_TASKS: usize = 10_000;
+
+impl Proxy {
+    /// Returns a proxy whose spills go into the store of `host`.
+    pub fn new(host: Host, options: Options) -> Proxy {
+        let reach = |name: &'static str| options.offers_tools.then_some(name);
+        Proxy {
+            host: host
+                .with_reach(reach(own::GREP), reach(own::READ))
+                .with_paths(Paths::Absolute),
+            options,
+            state: Mutex::default(),
+        }
+    }
+
+    pub(crate) fn scratch(&self) -> &Path {
+        &self.options.scratch
+    }
+
+    /// Returns the name of the server.
+    pub(crate) fn name(&self) -> &str {
+        &self.options.name
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes a message of the client.
+    pub(crate) fn from_client(&self, held: Held) -> io::Result<FromClient> {
+        let outline = match Outline::read(&held, 0..held.len()) {
+            Ok(outline) => outline,
+            // The server says what is wrong with it.
+            Err(Fault::Malformed) => return Ok(FromClient::Forward(Edited::unchanged(held))),
+            Err(Fault::Io(error)) => return Err(error),
+        };
+        if outline.batch.is_empty() {
+            if let Some(answer) = self.asked(&held, &outline)? {
+                return Ok(FromClient::Answer(answer));
+            }
+        } else {
+            for part in outline.batch {
+                if let Ok(outline) = Outline::read(&held, part) {
+                    self.note_request(&held, &outline)?;
+                }
+            }
+        }
+        Ok(FromClient::Forward(Edited::unchanged(held)))
+    }
+
+    /// Notes a request, and answers it if it is for us.
+    fn asked(&self, held: &Held, outline: &Outline) -> io::Result<Option<Vec<u8>>> {
+        let Some((id, asked)) = self.note_request(held, outline)? else {
+            return Ok(None);
+        };
+        let result = match &asked {
+            Asked::Call { tool, .. } if self.is_own(tool) => {
+                let arguments = arguments(held, outline)?;
+                let host = self.host.clone().for_client(self.state().client);
+                Ok(own::call(tool, arguments, &host))
+            }
+            Asked::Resource { uri } if uri.starts_with(link::SCHEME) => {
+                let host = self.host.clone().for_client(self.state().client);
+                resources::read(&host, uri)
+                    .map(|result| json!(result))
+                    .map_err(|error| json!(error))
+            }
+            _ => return Ok(None),
+        };
+        self.state().pending.take(&id);
+        let id: Value = serde_json::from_str(&id).unwrap_or(Value::Null);
+        let answer = match result {
+            Ok(result) => json!({ "jsonrpc": "2.0", "id": id, "result": result }),
+            Err(error) => json!({ "jsonrpc": "2.0", "id": id, "error": error }),
+        };
+        Ok(Some(answer.to_string().into_bytes()))
+    }
+
+    fn is_own(&self, tool: &str) -> bool {
+        self.options.offers_tools && (tool == own::READ || tool == own::GREP)
+    }
+
+    /// Notes what a request asks, so that its answer is known when it comes.
+    fn note_request(&self, held: &Held, outline: &Outline) -> io::Result<Option<(String, Asked)>> {
+        let text = |range: &Option<Range<u64>>| match range {
+            Some(range) => text_at(held, range),
+            None => Ok(String::new()),
+        };
+        if outline.client.is_some() {
+            self.state().client = client(&text(&outline.client)?);
+        }
+        let (Some(id), Some(_)) = (&outline.id, &outline.method) else {
+            return Ok(None);
+        };
+        let id = String::from_utf8_lossy(&held.bytes(id.clone())?).into_owned();
+        let asked = match text(&outline.method)?.as_str() {
+            "tools/call" => Asked::Call {
+                tool: text(&outline.name)?,
+                query: text(&outline.query)?,
+            },
+            "tools/list" => Asked::Tools,
+            "resources/read" => Asked::Resource {
+                uri: text(&outline.uri)?,
+            },
+            "tasks/result" | "tasks/get" => {
+                let task = text(&outline.task)?;
+                self.state().tasks.get(&task).cloned().unwrap_or_default()
+            }
+            _ => Asked::Other,
+        };
+        self.state().pending.put(id.clone(), asked.clone());
+        Ok(Some((id, asked)))
+    }
+
+    /// Takes a message of the server.
+    pub(crate) fn from_server(&self, held: Held) -> io::Result<FromServer> {
+        let outline = match Outline::read(&held, 0..held.len()) {
+            Ok(outline) => outline,
+            Err(Fault::Malformed) => return Ok(FromServer::Garbage(start_of(&held)?)),
+            Err(Fault::Io(error)) => return Err(error),
+        };
+        let mut edits = Vec::new();
+        if outline.batch.is_empty() {
+            let is_message = outline.method.is_some() || outline.id.is_some();
+            if !is_message && !outline.has_error {
+                return Ok(FromServer::Garbage(start_of(&held)?));
+            }
+            edits = self.edits(&held, &outline)?;
+        }
+        for part in outline.batch {
+            if let Ok(outline) = Outline::read(&held, part) {
+                edits.extend(self.edits(&held, &outline)?);
+            }
+        }
+        Ok(FromServer::Forward(Edited::new(held, edits)))
+    }
+
+    /// Returns what is changed in a message of the server.
+    fn edits(&self, held: &Held, outline: &Outline) -> io::Result<Vec<edit::Edit>> {
+        let asked = match (&outline.method, &outline.id) {
+            // A task tells its result when it has one.
+            (Some(_), None) if !outline.body.blocks.is_empty() => Asked::default(),
+            (None, Some(id)) => {
+                let id = String::from_utf8_lossy(&held.bytes(id.clone())?).into_owned();
+                match self.state().pending.take(&id) {
+                    Some(asked) if outline.has_result => asked,
+                    _ => return Ok(Vec::new()),
+                }
+            }
+            _ => return Ok(Vec::new()),
+        };
+        let client = self.state().client;
+        let host = self.host.clone().for_client(client);
+        match asked {
+            Asked::Tools => self.edit_tools(held, outline, &host),
+            Asked::Call { .. } | Asked::Resource { .. } => {
+                self.note_task(held, outline, &asked)?;
+                self.bound(held, outline, &asked, &host)
+            }
+            Asked::Other => Ok(Vec::new()),
+        }
+    }
+
+    fn edit_tools(
+        &self,
+        held: &Held,
+        outline: &Outline,
+        host: &Host,
+    ) -> io::Result<Vec<edit::Edit>> {
+        let own = match self.options.offers_tools {
+            true => own::listed(),
+            false => Vec::new(),
+        };
+        rewrite::tools(held, outline, &own, |tool| {
+            crate::server::wider_cut(&self.full_name(tool), host.settings())
+        })
+    }
+
+    /// Remembers which tool a task is of, if the answer to a call is that there is a task.
+    fn note_task(&self, held: &Held, outline: &Outline, asked: &Asked) -> io::Result<()> {
+        if let Some(task) = &outline.task {
+            let task = text_at(held, task)?;
+            let mut state = self.state();
+            if state.tasks.len() < MAX_TASKS {
+                state.tasks.insert(task, asked.clone());
+            }
+        }
+        Ok(())
+    }
+
+    fn bound(
+        &self,
+        held: &Held,
+        outline: &Outline,
+        asked: &Asked,
+        host: &Host,
+    ) -> io::Result<Vec<edit::Edit>> {
+        let (tool, query, kind) = match asked {
+            Asked::Call { tool, query } => (self.full_name(tool), query.as_str(), Kind::Call),
+            _ => (self.full_name("resource"), "", Kind::Resource),
+        };
+        let effective = host.settings().effective(&tool);
+        let mut policy: Policy<'_> = host.policy(&tool, &effective);
+        // What comes is of any kind, and often JSON, which only this strategy leaves readable.
+        if effective.origin("strategy") == Some(&Origin::BuiltIn) {
+            policy.strategy = Strategy::Smart;
+        }
+        if !query.is_empty() {
+            policy.salience = Salience::default().query(query);
+        }
+        rewrite::bound(held, &outline.body, kind, &policy, effective.client())
+    }
+
+    /// Returns a tool's name as configuration knows it.
+    fn full_name(&self, tool: &str) -> String {
+        format!("mcp__{}__{tool}", self.options.name)
+    }
+
+    /// Returns the answer to a message that could not be held: to the request that it answers, or, if that cannot be told, to
+    /// all that wait.
+    pub(crate) fn lost(&self, why: &str, start: &[u8], end: &[u8]) -> Vec<Vec<u8>> {
+        let message = format!(
+            "overspill: the result of `{}` could not be passed on: {why}",
+            self.options.name
+        );
+        let known = pending::id_of(start, end);
+        let mut state = self.state();
+        let ids = match known.filter(|id| state.pending.take(id).is_some()) {
+            Some(id) => vec![id],
+            None => state.pending.drain(),
+        };
+        ids.iter()
+            .map(|id| refusal(id, UNUSABLE, &message))
+            .collect()
+    }
+
+    /// Returns the answer to a request that could not be held.
+    pub(crate) fn refuse(&self, why: &str, start: &[u8], end: &[u8]) -> Option<Vec<u8>> {
+        let message = format!("overspill: the request could not be passed on: {why}");
+        pending::id_of(start, end).map(|id| refusal(&id, UNUSABLE, &message))
+    }
+
+    /// Tells whether a request waits for its answer.
+    pub(crate) fn is_waited_for(&self) -> bool {
+        !self.state().pending.is_empty()
+    }
+
+    /// Returns answers to all requests that wait, when the server is gone.
+    pub(crate) fn server_gone(&self, why: &str) -> Vec<Vec<u8>> {
+        let ids = self.state().pending.drain();
+        let message = format!("overspill: the server `{}` {why}", self.options.name);
+        ids.iter()
+            .map(|id| refusal(id, SERVER_GONE, &message))
+            .collect()
+    }
+}
+
+/// Returns an answer that is an error.
+fn refusal(id: &str, code: i64, message: &str) -> Vec<u8> {
+    let error = json!({ "code": code, "message": message });
+    format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"error\":{error}}}").into_bytes()
+}
+
+fn arguments(held: &Held, outline: &Outline) -> io::Result<Map<String, Value>> {
+    let Some(range) = outline.arguments.clone() else {
+        return Ok(Map::new());
+    };
+    Ok(serde_json::from_slice(&held.bytes(range)?).unwrap_or_default())
+}
+
+/// Returns what a line that is no message begins with.
+fn start_of(held: &Held) -> io::Result<String> {
+    const SHOWN_BYTES: u64 = 200;
+    let start = held.bytes(0..SHOWN_BYTES)?;
+    let text: String = String::from_utf8_lossy(&start)
+        .chars()
+        .map(|c| if c.is_control() { ' ' } else { c })
+        .collect();
+    Ok(match held.len() > SHOWN_BYTES {
+        true => text + "...",
+        false => text,
+    })
+}

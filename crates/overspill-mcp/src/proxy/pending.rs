@@ -1,0 +1,106 @@
+//! The requests that wait for an answer.
+
+use std::collections::HashMap;
+
+use memchr::memmem;
+
+/// What a request asks for, as far as its answer is bounded by it.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(super) enum Asked {
+    /// `tools/call`, or what becomes of it as a task.
+    Call { tool: String, query: String },
+    /// `tools/list`.
+    Tools,
+    /// `resources/read`.
+    Resource { uri: String },
+    /// Anything else: the answer passes as it comes.
+    Other,
+}
+
+impl Default for Asked {
+    /// The result of a task of which nothing is known: it is bounded as that of any tool.
+    fn default() -> Self {
+        Asked::Call {
+            tool: "task".to_owned(),
+            query: String::new(),
+        }
+    }
+}
+
+/// What was asked, by the id of the request as it was written.
+#[derive(Debug, Default)]
+pub(super) struct Pending {
+    asked: HashMap<String, Asked>,
+}
+
+impl Pending {
+    pub(super) fn put(&mut self, id: String, asked: Asked) {
+        self.asked.insert(id, asked);
+    }
+
+    pub(super) fn take(&mut self, id: &str) -> Option<Asked> {
+        self.asked.remove(id)
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.asked.is_empty()
+    }
+
+    /// Returns the ids of all that wait, in an order that is always the same.
+    pub(super) fn drain(&mut self) -> Vec<String> {
+        let mut ids: Vec<String> = self.asked.drain().map(|(id, _)| id).collect();
+        ids.sort_by_key(|id| (id.len(), id.clone()));
+        ids
+    }
+}
+
+/// Returns the id of a message of which only the start and the end are known: one that stands before the result, or behind it.
+pub(super) fn id_of(start: &[u8], end: &[u8]) -> Option<String> {
+    let before = memmem::find(start, b"\"result\"").map_or(start, |at| &start[..at]);
+    let find = |text: &[u8], at: Option<usize>| {
+        let value = text[at? + 4..].trim_ascii_start().strip_prefix(b":")?;
+        let value = value.trim_ascii_start();
+        let len = match value.first()? {
+            b'"' => memchr::memchr(b'"', &value[1..])? + 2,
+            _ => value.iter().position(|byte| !is_number(*byte))?,
+        };
+        String::from_utf8(value[..len].to_vec())
+            .ok()
+            .filter(|id| !id.is_empty())
+    };
+    find(before, memmem::find(before, b"\"id\"")).or_else(|| {
+        // Behind the result there is nothing but the id and the version.
+        let tail = &end[end.len().saturating_sub(200)..];
+        find(tail, memmem::rfind(tail, b"\"id\""))
+    })
+}
+
+fn is_number(byte: u8) -> bool {
+    byte.is_ascii_digit() || matches!(byte, b'-' | b'.' | b'e' | b'E' | b'+')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_id_of_a_message_that_is_lost_is_found_at_either_end() {
+        let id = |start: &str, end: &str| id_of(start.as_bytes(), end.as_bytes());
+        assert_eq!(
+            id("{\"jsonrpc\":\"2.0\",\"id\":12,\"result\":{", "}}"),
+            Some("12".into())
+        );
+        assert_eq!(
+            id("{\"id\" : \"a\",\"result\":{\"id\":3", "}}"),
+            Some("\"a\"".into())
+        );
+        assert_eq!(
+            id(
+                "{\"result\":{\"id\":3",
+                "xx\"}]},\"jsonrpc\":\"2.0\",\"id\":9}"
+            ),
+            Some("9".into())
+        );
+        assert_eq!(id("{\"result\":{\"id\":3", "xx"), None);
+    }
+}
