@@ -46,25 +46,41 @@ pub(crate) fn print_output(
     facts: &Facts,
 ) -> io::Result<()> {
     let (lang, strategy) = (sink.policy().lang, sink.policy().strategy);
-    let render = |bounded: &Bounded<'_>| match wanted.format() {
-        Format::Envelope => as_envelope(bounded, lang, facts.clone()).to_json(),
-        Format::Json => as_json(bounded).to_string(),
-        Format::Text => String::new(),
-    };
     let bounded = match wanted.format() {
-        Format::Text => sink.finish(outcome),
-        _ => sink.finish_as(outcome, |bounded| render(bounded).chars().count()),
+        Format::Text => print_text(sink, outcome, wanted)?,
+        Format::Json => print_rendered(sink, outcome, |bounded| as_json(bounded).to_string())?,
+        Format::Envelope => print_rendered(sink, outcome, |bounded| {
+            as_envelope(bounded, lang, facts.clone()).to_json()
+        })?,
     };
-    match (&bounded, wanted.format()) {
-        (Bounded::Whole(bytes), Format::Text) => print(bytes)?,
-        (Bounded::Cut(cut), Format::Text) if wanted.no_notice => print_line(&cut.preview)?,
-        (Bounded::Cut(cut), Format::Text) => print_line(&cut.content)?,
-        _ => print_line(&render(&bounded))?,
-    }
     if wanted.explain {
         explain(&bounded, strategy);
     }
     Ok(())
+}
+
+fn print_text(
+    sink: Sink<'_>,
+    outcome: Outcome,
+    wanted: &OutputArgs,
+) -> io::Result<Bounded<'static>> {
+    let bounded = sink.finish(outcome);
+    match &bounded {
+        Bounded::Whole(bytes) => print(bytes)?,
+        Bounded::Cut(cut) if wanted.no_notice => print_line(&cut.preview)?,
+        Bounded::Cut(cut) => print_line(&cut.content)?,
+    }
+    Ok(bounded)
+}
+
+fn print_rendered(
+    sink: Sink<'_>,
+    outcome: Outcome,
+    render: impl Fn(&Bounded<'_>) -> String,
+) -> io::Result<Bounded<'static>> {
+    let bounded = sink.finish_as(outcome, |bounded| render(bounded).chars().count());
+    print_line(&render(&bounded))?;
+    Ok(bounded)
 }
 
 /// Tells on stderr why each run of lines was kept.

@@ -62,7 +62,7 @@ impl Stream {
             chars: limits.max_chars().map(|_| CharCounter::default()),
             clipper: limits.max_line_chars().map(Clipper::new),
             held: Held {
-                ends: Keeper::new(kept_bytes(limits), strategy),
+                ends: EndKeeper::new(kept_bytes(limits), strategy),
                 smart: (strategy == Strategy::Smart).then(|| Scored::new(limits)),
             },
         }
@@ -217,7 +217,7 @@ impl Stream {
 /// What is held of an output: its two ends, and what its strategy asks for beside them.
 #[derive(Debug)]
 struct Held {
-    ends: Keeper,
+    ends: EndKeeper,
     smart: Option<Scored>,
 }
 
@@ -238,7 +238,7 @@ struct Scored {
     /// The document that the output may be.
     document: smart::Document,
     /// Its lines, from when it is known to be over its limits: an output within them costs nothing more.
-    keeper: Option<Box<smart::Keeper>>,
+    keeper: Option<Box<smart::LineKeeper>>,
 }
 
 impl Scored {
@@ -255,16 +255,16 @@ impl Scored {
         document.or_else(|| self.keeper.as_ref()?.preview(ends, limits))
     }
 
-    fn push(&mut self, bytes: &[u8], ends: &Keeper, limits: &Limits) {
+    fn push(&mut self, bytes: &[u8], ends: &EndKeeper, limits: &Limits) {
         if self.keeper.is_some() || ends.head.len() + bytes.len() > ends.capacity {
             self.start(limits, &ends.head).push(bytes);
         }
     }
 
     /// Returns the keeper, which has seen what came so far: all of it is still in `head` when it starts.
-    fn start(&mut self, limits: &Limits, head: &[u8]) -> &mut smart::Keeper {
+    fn start(&mut self, limits: &Limits, head: &[u8]) -> &mut smart::LineKeeper {
         self.keeper.get_or_insert_with(|| {
-            let mut keeper = Box::new(smart::Keeper::new(limits, &self.salience));
+            let mut keeper = Box::new(smart::LineKeeper::new(limits, &self.salience));
             keeper.push(head);
             keeper
         })
@@ -296,7 +296,7 @@ fn kept_bytes(limits: &Limits) -> usize {
 
 /// Keeps the two ends of an output: all of it while it is short, then what the strategy needs.
 #[derive(Debug)]
-struct Keeper {
+struct EndKeeper {
     capacity: usize,
     wants_head: bool,
     wants_tail: bool,
@@ -311,9 +311,9 @@ struct Keeper {
     head_clips: Vec<usize>,
 }
 
-impl Keeper {
+impl EndKeeper {
     fn new(capacity: usize, strategy: Strategy) -> Self {
-        Keeper {
+        EndKeeper {
             capacity,
             wants_head: strategy != Strategy::Tail,
             wants_tail: strategy != Strategy::Head,

@@ -8,6 +8,9 @@ use std::borrow::Cow;
 /// How much of an output is looked at to tell whether it is binary.
 pub(crate) const PROBE_BYTES: usize = 8192;
 
+/// What some programs write before any text: U+FEFF.
+pub(crate) const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
+
 /// Tells whether an output is binary: a NUL in its first 8 KiB.
 pub fn is_binary(bytes: &[u8]) -> bool {
     memchr::memchr(0, &bytes[..bytes.len().min(PROBE_BYTES)]).is_some()

@@ -9,7 +9,7 @@ use overspill::{Evidence, Lang, Limits, Preview, Salience, Strategy, Stream, Str
 
 use self::recall::{Case, cases_in, mean_recall, plain};
 
-/// The least share of the marked lines that is kept at a budget in bytes: what was measured, in whole percents, less one.
+/// The least share of the marked lines that is kept at a limit in bytes: what was measured, in whole percents, less one.
 const FLOORS: [(usize, f64); 3] = [(4_000, 0.94), (8_000, 0.95), (16_000, 0.98)];
 
 /// How many lines at the end have to survive, and out of how many.
@@ -170,7 +170,7 @@ fn ends(text: &str) -> (String, String) {
 
 #[test]
 fn harmless_outputs_keep_both_ends_within_the_limits() {
-    let budgets = [
+    let all_limits = [
         Limits::none().bytes(2_000),
         Limits::none().bytes(8_000),
         Limits::none().lines(30),
@@ -178,7 +178,7 @@ fn harmless_outputs_keep_both_ends_within_the_limits() {
         Limits::default(),
     ];
     for (name, text) in harmless() {
-        for limits in &budgets {
+        for limits in &all_limits {
             let about = format!("{name}, {limits:?}");
             let preview = preview_of(&text, limits).expect(&about);
             let shown = preview.text(Lang::En);

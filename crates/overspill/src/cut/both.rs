@@ -25,9 +25,6 @@ const ROOMY: usize = 250;
 /// More tokens than the words of a marker can have.
 const MARKER_TOKENS: usize = 100;
 
-/// The three dots that stand for a marker where there is no room for one.
-const DOTS: usize = 3;
-
 /// Cuts an output that is over the limit `first`, and over none before it.
 pub(super) fn cut<'t>(ends: &Ends<'t>, limits: &Limits, first: Unit) -> Preview<'t> {
     // What is shown can be shorter than what came, without its final newline and control codes, and longer, where bytes
@@ -228,19 +225,19 @@ impl<'t> Attempt<'_, 't> {
         };
         let sizes = self.biting.iter().filter(|unit| **unit != Unit::Lines);
         match sizes.map(|&unit| self.room(unit)).min() {
-            Some(Room::None) => None,
-            _ if line_chars < DOTS => Some(GapStyle::Break),
+            Some(GapRoom::None) => None,
+            _ if line_chars < clip::DOTS.len() => Some(GapStyle::Break),
             _ if line_chars < self.marker_len(Unit::Chars) => Some(GapStyle::DotsLine),
-            Some(Room::Dots) => Some(GapStyle::Dots),
-            Some(Room::Marker) | None => Some(fullest),
+            Some(GapRoom::Dots) => Some(GapStyle::Dots),
+            Some(GapRoom::Marker) | None => Some(fullest),
         }
     }
 
-    fn room(&self, unit: Unit) -> Room {
+    fn room(&self, unit: Unit) -> GapRoom {
         match self.max(unit) {
-            max if max >= self.marker_len(unit) + 2 => Room::Marker,
-            max if max >= DOTS + 2 => Room::Dots,
-            _ => Room::None,
+            max if max >= self.marker_len(unit) + 2 => GapRoom::Marker,
+            max if max >= clip::DOTS.len() + 2 => GapRoom::Dots,
+            _ => GapRoom::None,
         }
     }
 
@@ -290,9 +287,9 @@ impl<'t> Attempt<'_, 't> {
             (_, ROOMY..) => (two_fifths(max - RESERVED), two_fifths(max - RESERVED)),
             _ => {
                 let marker = match self.room(unit) {
-                    Room::Marker => self.marker_len(unit),
-                    Room::Dots => DOTS,
-                    Room::None => 0,
+                    GapRoom::Marker => self.marker_len(unit),
+                    GapRoom::Dots => clip::DOTS.len(),
+                    GapRoom::None => 0,
                 };
                 (
                     max.saturating_sub(marker).div_ceil(2),
@@ -378,7 +375,7 @@ fn two_fifths(n: usize) -> usize {
 
 /// What there is room for between the ends, smallest first.
 #[derive(Clone, Copy, Eq, Ord, PartialEq, PartialOrd)]
-enum Room {
+enum GapRoom {
     None,
     Dots,
     Marker,

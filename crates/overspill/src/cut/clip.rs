@@ -10,7 +10,7 @@ use crate::limits::Limits;
 use crate::text;
 
 /// What a shortened line ends in.
-pub(super) const DOTS: &[u8] = b"...";
+pub(crate) const DOTS: &str = "...";
 
 /// Tells whether a line of `text` is over the limit on its chars.
 pub(super) fn is_needed(text: &str, limits: &Limits) -> bool {
@@ -152,14 +152,14 @@ impl Clipper {
         let dots = if self.max_chars > DOTS.len() {
             DOTS
         } else {
-            b""
+            ""
         };
         let room =
             super::head::nth_char(&shown, self.max_chars - dots.len()).unwrap_or(shown.len());
         let kept = text::raw_prefix_len(&self.held, edge::floor(&shown, room));
         keep(&self.held[..kept], false);
         if !dots.is_empty() {
-            keep(dots, true);
+            keep(dots.as_bytes(), true);
         }
         self.dropped.push(&self.held[kept..]);
         self.ends_in_return = self.held.ends_with(b"\r");

@@ -2,15 +2,15 @@
 
 use std::borrow::Cow;
 
-use super::Salience;
-use super::pick::Budget;
+use super::pick::Room;
 use super::query::Query;
+use super::{Asked, Salience};
 use super::{json, reading};
 use crate::cut::{Ends, Part, Preview};
 use crate::limits::{Limits, Removed, Size, Unit};
 
 /// What is held of a document, beyond what the limits ask for.
-const HELD_BYTES: usize = 8 << 20;
+const DOCUMENT_BYTES: usize = 8 << 20;
 
 /// Follows an output for as long as it may be a JSON document.
 #[derive(Debug)]
@@ -25,10 +25,10 @@ pub(crate) enum Document {
 
 impl Document {
     pub(crate) fn new(limits: &Limits, salience: &Salience) -> Self {
-        let held = HELD_BYTES.saturating_add(Budget::of(limits).bytes().saturating_mul(2));
+        let held = DOCUMENT_BYTES.saturating_add(Room::of(limits).bytes().saturating_mul(2));
         let mut keeper = json::TreeKeeper::new(held, weight);
         // The words of a command name what is asked of the program, not of the document.
-        if let Some(query) = salience.query.as_deref().filter(|_| !salience.is_command) {
+        if let Asked::Query(query) = &salience.asked {
             keeper.ask(Query::new(query));
         }
         Document::Open(Box::new(keeper))
@@ -78,7 +78,7 @@ impl Document {
 
 /// Returns a record of JSON shortened to `max_bytes`, if it can be.
 pub(super) fn shorten(record: &str, max_bytes: usize) -> Option<String> {
-    let mut keeper = json::TreeKeeper::new(HELD_BYTES, weight);
+    let mut keeper = json::TreeKeeper::new(DOCUMENT_BYTES, weight);
     keeper.push(record.as_bytes());
     keeper.finish()?.shorten(max_bytes, &|_| true)
 }

@@ -6,6 +6,7 @@
 use serde::de::IgnoredAny;
 
 use super::keeper::Ending;
+use crate::text::BYTE_ORDER_MARK;
 
 /// What a line is for the structure of the output.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -23,8 +24,6 @@ pub(super) enum Role {
     /// Any other.
     Plain,
 }
-
-const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 
 impl Role {
     /// Tells whether lines below it need it.

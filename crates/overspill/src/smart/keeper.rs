@@ -5,11 +5,12 @@ use std::ops::Range;
 use memchr::memchr;
 
 use super::form::{self, Former, Role};
-use super::pick::Budget;
+use super::pick::Room;
 use super::query::{Query, TermCounts};
-use super::reading::{Reader, Reading};
+use super::reading::{LineReader, Reading};
 use super::score;
 use super::sketch::Sketch;
+use super::weights;
 use super::{Evidence, Salience};
 use crate::limits::Limits;
 
@@ -17,14 +18,14 @@ use crate::limits::Limits;
 const HELD_BYTES: usize = 6 << 20;
 
 /// What is held of one line at least, and what is held of its end if it is longer.
-const LINE_BYTES: usize = 256 << 10;
-const LINE_END_BYTES: usize = 4 << 10;
+const HELD_LINE_BYTES: usize = 256 << 10;
+const HELD_END_BYTES: usize = 4 << 10;
 
 /// From how many lines on a template is common.
 const COMMON: u16 = 8;
 
 /// What a held line costs beside its text.
-pub(super) const LINE_COST: usize = size_of::<Line>();
+pub(super) const LINE_COST: usize = size_of::<HeldLine>();
 
 /// How a line ended.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -37,7 +38,7 @@ pub(super) enum Ending {
 
 /// A line that is held.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Line {
+pub(super) struct HeldLine {
     /// Its number, from 1.
     pub(super) number: u64,
     /// Where it begins in the output.
@@ -56,11 +57,11 @@ pub(super) struct Line {
     pub(super) nth_of_kind: u16,
     /// Which words of the query it has.
     pub(super) terms: u16,
-    /// Whether it was longer, and all but its start and its last [`LINE_END_BYTES`] is missing.
+    /// Whether it was longer, and all but its start and its last [`HELD_END_BYTES`] is missing.
     pub(super) has_hole: bool,
 }
 
-impl Line {
+impl HeldLine {
     /// Returns where it is in the held text.
     pub(super) fn range(&self) -> Range<usize> {
         self.at..self.at + self.len as usize
@@ -74,15 +75,15 @@ impl Line {
 
 /// Takes an output as it comes and holds the lines that matter.
 #[derive(Debug)]
-pub(crate) struct Keeper {
+pub(crate) struct LineKeeper {
     pub(super) salience: Salience,
     pub(super) query: Query,
-    pub(super) budget: Budget,
-    pub(super) reader: Reader,
+    pub(super) room: Room,
+    pub(super) reader: LineReader,
     pub(super) former: Former,
     pub(super) counts: Counts,
     pub(super) text: Vec<u8>,
-    pub(super) lines: Vec<Line>,
+    pub(super) lines: Vec<HeldLine>,
     /// How many blank lines came in a row just now.
     pub(super) blanks: u64,
     /// How much may be held, and how much of it stays when it is too much.
@@ -111,25 +112,27 @@ pub(super) struct Counts {
     pub(super) kinds: Sketch,
 }
 
-impl Keeper {
+impl LineKeeper {
     pub(crate) fn new(limits: &Limits, salience: &Salience) -> Self {
-        let budget = Budget::of(limits);
-        let room = budget.bytes();
-        Keeper {
-            query: Query::new(salience.query.as_deref().unwrap_or("")),
+        let room = Room::of(limits);
+        let bytes = room.bytes();
+        LineKeeper {
+            query: Query::new(salience.asked.words()),
             salience: salience.clone(),
-            budget,
-            reader: Reader::new(salience.counts(Evidence::Benign)),
+            room,
+            reader: LineReader::new(salience.counts(Evidence::Benign)),
             former: Former::default(),
             counts: Counts::default(),
             text: Vec::new(),
             lines: Vec::new(),
             blanks: 0,
-            kept: (HELD_BYTES / 4).saturating_add(room.saturating_mul(2)),
-            capacity: HELD_BYTES.saturating_add(room.saturating_mul(3)),
+            kept: (HELD_BYTES / 4).saturating_add(bytes.saturating_mul(2)),
+            capacity: HELD_BYTES.saturating_add(bytes.saturating_mul(3)),
             open: Vec::new(),
             open_len: 0,
-            max_line: room.saturating_mul(2).clamp(LINE_BYTES, 4 * LINE_BYTES),
+            max_line: bytes
+                .saturating_mul(2)
+                .clamp(HELD_LINE_BYTES, 4 * HELD_LINE_BYTES),
         }
     }
 
@@ -163,17 +166,17 @@ impl Keeper {
         self.open.extend_from_slice(&piece[..taken]);
         let rest = &piece[taken..];
         self.open
-            .extend_from_slice(&rest[rest.len().saturating_sub(LINE_END_BYTES)..]);
-        if self.open.len() > self.max_line + 4 * LINE_END_BYTES {
-            let end = self.open.len() - LINE_END_BYTES;
+            .extend_from_slice(&rest[rest.len().saturating_sub(HELD_END_BYTES)..]);
+        if self.open.len() > self.max_line + 4 * HELD_END_BYTES {
+            let end = self.open.len() - HELD_END_BYTES;
             self.open.drain(self.max_line..end);
         }
     }
 
     fn close(&mut self, ending: Ending) {
         let mut line = std::mem::take(&mut self.open);
-        if line.len() > self.max_line + LINE_END_BYTES {
-            let end = line.len() - LINE_END_BYTES;
+        if line.len() > self.max_line + HELD_END_BYTES {
+            let end = line.len() - HELD_END_BYTES;
             line.drain(self.max_line..end);
         }
         self.take(&line, self.open_len, ending);
@@ -203,11 +206,11 @@ impl Keeper {
         };
         let terms = self.query.terms_in(line);
         counts.terms.add(terms);
-        counts.hot += u64::from(reading.points >= score::HOT);
-        counts.loud += u64::from(reading.points >= score::LOUD);
+        counts.hot += u64::from(reading.points >= weights::HOT);
+        counts.loud += u64::from(reading.points >= weights::LOUD);
         counts.common += u64::from(nth > COMMON);
         counts.lines += 1;
-        self.lines.push(Line {
+        self.lines.push(HeldLine {
             number: counts.lines,
             offset: counts.bytes,
             at: self.text.len(),
@@ -229,9 +232,9 @@ impl Keeper {
 
     /// Returns the lowest score of which the lines with a higher one all fit into what stays.
     fn least_kept(&self, scores: &[score::Score]) -> u32 {
-        let mut costs = vec![0; score::MAX_POINTS as usize + 1];
+        let mut costs = vec![0; weights::MOST as usize + 1];
         for (line, score) in self.lines.iter().zip(scores) {
-            costs[score.points.min(score::MAX_POINTS) as usize] += line.cost();
+            costs[score.points.min(weights::MOST) as usize] += line.cost();
         }
         let mut room = self.kept;
         let fits = |&points: &usize| {
@@ -252,7 +255,7 @@ impl Keeper {
             self.counts.bytes += 1;
             return;
         }
-        self.lines.push(Line {
+        self.lines.push(HeldLine {
             number,
             offset: self.counts.bytes,
             at: self.text.len(),
@@ -282,7 +285,7 @@ impl Keeper {
 
     /// Drops the lines of the lowest scores.
     fn compact(&mut self) {
-        let scores = self.scores(&self.budget);
+        let scores = self.scores(&self.room);
         let least = self.least_kept(&scores);
         let mut room = self.kept;
         let mut is_kept = vec![false; self.lines.len()];
@@ -326,12 +329,12 @@ impl Keeper {
         form::is_table(first.map(|(line, _)| &self.text[line.range()]))
     }
 
-    pub(super) fn scores(&self, budget: &Budget) -> Vec<score::Score> {
+    pub(super) fn scores(&self, room: &Room) -> Vec<score::Score> {
         score::Scorer {
             lines: &self.lines,
             counts: &self.counts,
             salience: &self.salience,
-            budget,
+            room,
             is_table: self.is_table(),
         }
         .scores()

@@ -3,9 +3,10 @@
 use std::borrow::Cow;
 use std::cmp::Reverse;
 
-use super::keeper::Line;
+use super::keeper::HeldLine;
 use super::score::Score;
 use super::{Evidence, Reason};
+use crate::cut::clip::DOTS;
 use crate::cut::{Ends, Part, Preview};
 use crate::limits::{Removed, Size, Unit};
 
@@ -17,9 +18,6 @@ pub(super) enum Gaps {
     /// One record at the end, so that every line is one.
     Counted,
 }
-
-/// What stands for what is left out of a line.
-pub(super) const DOTS: &str = "...";
 
 /// A preview as it is put together.
 #[derive(Default)]
@@ -35,7 +33,7 @@ pub(super) struct Layout {
 }
 
 impl Layout {
-    pub(super) fn add(&mut self, line: &Line, text: &str, score: &Score, gaps: Gaps) {
+    pub(super) fn add(&mut self, line: &HeldLine, text: &str, score: &Score, gaps: Gaps) {
         match line.number > self.last + 1 {
             true => self.gap(line.number - 1, gaps),
             // The line end between two kept lines is kept as well.

@@ -1,6 +1,6 @@
 //! The `smart` strategy: keeps the lines that matter.
 //!
-//! Every line gets a score from evidence that holds for any tool (the [`Evidence`] kinds), and the budget is filled by score
+//! Every line gets a score from evidence that holds for any tool (the [`Evidence`] kinds), and the room is filled by score
 //! in the original order, verbatim, with a marker for each gap. The parts, in the order a line meets them:
 //!
 //! - [`words`], [`lexicon`]: the table of words that tell of trouble, and how a word is looked up in it.
@@ -10,6 +10,7 @@
 //! - [`sketch`]: how often a template came.
 //! - [`keeper`]: the lines that are held.
 //! - [`score`]: a line among the others: blocks, repeats, rarity, the query, the two ends.
+//! - [`weights`]: what each of these is worth.
 //! - [`pick`], [`layout`]: the lines that fit into the limits, and the preview they make.
 //! - [`document`], [`json`]: a JSON document is not lines: it is shortened as a tree.
 //!
@@ -32,12 +33,16 @@ mod scan;
 mod score;
 mod shape;
 mod sketch;
+mod weights;
 mod words;
 
 pub(crate) use self::document::Document;
-pub(crate) use self::keeper::Keeper;
+pub(crate) use self::keeper::LineKeeper;
 
-/// Why a line was kept.
+/// What speaks for a line, or against it.
+///
+/// Most kinds are reasons to keep a line. The last two, `Repeats` and `Benign`, make it count less: they never occur in a
+/// [`Reason`], and exist to be left out of account with [`Salience::without`].
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, Ord, PartialEq, PartialOrd)]
 #[non_exhaustive]
 pub enum Evidence {
@@ -70,9 +75,9 @@ pub enum Evidence {
     Tail,
     /// It holds the structure of the output: a header of a diff or a table.
     Structure,
-    /// It repeats what came before, and so counts less. Never a reason to keep a line; only to be left out of account.
+    /// It repeats what came before, and so counts less. Never in a [`Reason`].
     Repeats,
-    /// Its words are benign here (`0 errors`, a passed test, a flag), and so count less. As with `Repeats`.
+    /// Its words are benign here (`0 errors`, a passed test, a flag), and so count less. Never in a [`Reason`].
     Benign,
 }
 
@@ -140,8 +145,7 @@ impl Evidence {
 /// ```
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Salience {
-    query: Option<String>,
-    is_command: bool,
+    asked: Asked,
     without: u32,
 }
 
@@ -150,8 +154,7 @@ impl Salience {
     #[must_use]
     pub fn query(self, query: &str) -> Self {
         Salience {
-            query: Some(query.to_owned()),
-            is_command: false,
+            asked: Asked::Query(query.to_owned()),
             ..self
         }
     }
@@ -161,8 +164,7 @@ impl Salience {
     #[must_use]
     pub fn command(self, command: &str) -> Self {
         Salience {
-            query: Some(command.to_owned()),
-            is_command: true,
+            asked: Asked::Command(command.to_owned()),
             ..self
         }
     }
@@ -181,6 +183,26 @@ impl Salience {
     }
 }
 
+/// What an output is asked for.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+enum Asked {
+    #[default]
+    Nothing,
+    /// A question or a pattern.
+    Query(String),
+    /// The command that made the output.
+    Command(String),
+}
+
+impl Asked {
+    fn words(&self) -> &str {
+        match self {
+            Asked::Nothing => "",
+            Asked::Query(words) | Asked::Command(words) => words,
+        }
+    }
+}
+
 /// Why a run of lines was kept.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
@@ -191,7 +213,7 @@ pub struct Reason {
     pub last: u64,
     /// The highest score of a line in it, in points: 100 is a plain error message.
     pub points: u32,
-    /// The evidence for its lines, the commonest first.
+    /// The evidence for its lines, the commonest first; only kinds that speak for a line.
     pub evidence: Vec<Evidence>,
 }
 

@@ -6,17 +6,16 @@ use std::cmp::Reverse;
 use super::Evidence;
 use super::document;
 use super::form::Role;
-use super::keeper::{Keeper, Line};
-use super::layout::{DOTS, Gaps, Layout};
+use super::keeper::{HeldLine, LineKeeper};
+use super::layout::{Gaps, Layout};
 use super::score::Score;
 use super::shape::Shape;
+use super::weights;
+use crate::cut::clip::DOTS;
 use crate::cut::{Ends, Preview, edge};
 use crate::limits::{CEILING_BYTES, Limits};
 use crate::notice::{self, Lang};
 use crate::text;
-
-/// Below which score a line is not kept away from any other: it is not worth the marker.
-const WORTH_A_GAP: u32 = 1500;
 
 /// How long a line must be at least to count half for its length, whatever the room.
 const FREE_BYTES: u64 = 1500;
@@ -31,7 +30,7 @@ const FULL: usize = 128;
 const LINE_SHARE: usize = 8;
 
 /// What a line may have in any case, if there is four times as much room.
-const LINE_BYTES: usize = 256;
+const SHOWN_LINE_BYTES: usize = 256;
 
 /// Headers may have this part of the room for themselves.
 const STRUCTURE_SHARE: usize = 2;
@@ -41,19 +40,19 @@ const TRIES: u32 = 24;
 
 /// What there is room for, as shares of it are told.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Budget {
+pub(super) struct Room {
     bytes: u64,
     lines: u64,
 }
 
-impl Budget {
+impl Room {
     pub(super) fn of(limits: &Limits) -> Self {
         let sizes = [
             limits.max_bytes(),
             limits.max_chars(),
             limits.max_tokens().map(|tokens| tokens.saturating_mul(4)),
         ];
-        Budget {
+        Room {
             bytes: sizes
                 .into_iter()
                 .flatten()
@@ -68,7 +67,7 @@ impl Budget {
         self.bytes as usize
     }
 
-    /// Returns the percentage of the budget that so much takes, 101 for any more than all of it.
+    /// Returns the percentage of the room that so much takes, 101 for any more than all of it.
     pub(super) fn share(&self, bytes: u64, lines: u64) -> u64 {
         // True of nearly every line of a large output, and this is asked of every line.
         if bytes > self.bytes || lines > self.lines {
@@ -163,10 +162,10 @@ impl Cost {
     }
 }
 
-impl Keeper {
+impl LineKeeper {
     /// Returns the preview of an output that is over a limit, or nothing if there is too little room for one.
     pub(crate) fn preview(&self, ends: &Ends<'_>, limits: &Limits) -> Option<Preview<'static>> {
-        let scores = self.scores(&Budget::of(limits));
+        let scores = self.scores(&Room::of(limits));
         let mut scale = FULL;
         for _ in 0..TRIES {
             let (picker, picked) = self.pick(&scores, limits, scale)?;
@@ -204,13 +203,13 @@ impl Keeper {
         Some((picker, picked))
     }
 
-    fn text_of(&self, line: &Line) -> Cow<'_, str> {
+    fn text_of(&self, line: &HeldLine) -> Cow<'_, str> {
         text::decode(&self.text[line.range()])
     }
 }
 
 struct Picker<'k> {
-    keeper: &'k Keeper,
+    keeper: &'k LineKeeper,
     scores: &'k [Score],
     limits: &'k Limits,
     gaps: Gaps,
@@ -250,14 +249,14 @@ impl Picked {
 impl<'k> Picker<'k> {
     /// Returns nothing if there is no room for a few lines and the markers between them.
     fn new(
-        keeper: &'k Keeper,
+        keeper: &'k LineKeeper,
         scores: &'k [Score],
         limits: &'k Limits,
         scale: usize,
         line_share: usize,
     ) -> Option<Self> {
         let room = Cost::room(limits, scale);
-        let bytes = Budget::of(limits).bytes();
+        let bytes = Room::of(limits).bytes();
         let all = keeper.counts.lines;
         let longest = Lang::ALL
             .into_iter()
@@ -278,7 +277,7 @@ impl<'k> Picker<'k> {
             gaps,
             room,
             marker,
-            max_line: (bytes / line_share).max(LINE_BYTES.min(bytes / 4)),
+            max_line: (bytes / line_share).max(SHOWN_LINE_BYTES.min(bytes / 4)),
             free_bytes: FREE_BYTES.max(bytes as u64 / 4),
         })
     }
@@ -355,7 +354,7 @@ impl<'k> Picker<'k> {
             let is_broken_off = is_last && self.keeper.former.is_broken_off();
             return line.reading.shape != Shape::Blank && !is_broken_off;
         }
-        self.scores[at].points >= WORTH_A_GAP || self.sides(is_kept, at) > 0
+        self.scores[at].points >= weights::WORTH_A_GAP || self.sides(is_kept, at) > 0
     }
 
     /// Marks the lines of a group as kept, and returns what is used with them.
@@ -404,12 +403,12 @@ impl<'k> Picker<'k> {
         usize::from(before) + usize::from(after)
     }
 
-    fn is_cut(&self, line: &Line) -> bool {
+    fn is_cut(&self, line: &HeldLine) -> bool {
         line.has_hole || line.len as usize > self.max_line
     }
 
     /// Returns a line as it is shown: whole, or its two ends if it is too long; nothing if it cannot be shown so.
-    fn shown(&self, line: &Line) -> Option<Cow<'k, str>> {
+    fn shown(&self, line: &HeldLine) -> Option<Cow<'k, str>> {
         let whole = self.keeper.text_of(line);
         if !self.is_cut(line) {
             return Some(whole);
@@ -439,11 +438,11 @@ impl<'k> Picker<'k> {
 
 /// Returns for each line the header above it that it must not stand without. No chain of them is longer than a file's header
 /// and a hunk's.
-fn headers(lines: &[Line]) -> Vec<Option<usize>> {
+fn headers(lines: &[HeldLine]) -> Vec<Option<usize>> {
     /// How far the lines of a file's header are apart at most: others stand between them.
     const HEADER_LINES: u64 = 6;
     let (mut file, mut hunk): (Option<usize>, Option<usize>) = (None, None);
-    let needed = |(at, line): (usize, &Line)| match line.role {
+    let needed = |(at, line): (usize, &HeldLine)| match line.role {
         Role::File => {
             (file, hunk) = (Some(at), None);
             None

@@ -1,9 +1,7 @@
 //! Where a word was found in a line, how it stands there, and the count beside it.
 
+use super::weights;
 use super::words::Stand;
-
-/// What a line is worth that is logged at a level of failure and has no other word of trouble.
-pub(super) const LEVEL_POINTS: u16 = 75;
 
 /// How a word stands.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -25,23 +23,23 @@ pub(super) enum Manner {
 impl Manner {
     pub(super) fn failure_points(self) -> u16 {
         match self {
-            Manner::Level => LEVEL_POINTS,
-            Manner::Label | Manner::Type => 100,
-            Manner::Loud => 85,
-            Manner::Mention => 60,
-            Manner::Prose => 65,
+            Manner::Level => weights::LEVEL,
+            Manner::Label | Manner::Type => weights::FAILURE_LABEL,
+            Manner::Loud => weights::FAILURE_LOUD,
+            Manner::Mention => weights::FAILURE_MENTION,
+            Manner::Prose => weights::FAILURE_PROSE,
         }
     }
 }
 
 /// A word where it was found in the content of a line.
-pub(super) struct Place<'l> {
+pub(super) struct WordPlace<'l> {
     pub(super) line: &'l [u8],
     pub(super) start: usize,
     pub(super) end: usize,
 }
 
-impl Place<'_> {
+impl WordPlace<'_> {
     /// Returns how the word stands, or nothing if it may not stand so.
     pub(super) fn manner(&self, stand: Stand) -> Option<Manner> {
         match stand {

@@ -2,6 +2,8 @@
 
 use aho_corasick::AhoCorasick;
 
+use super::weights;
+
 /// The most words of a query that count.
 const MAX_TERMS: usize = 16;
 
@@ -78,7 +80,7 @@ impl Query {
     pub(super) fn weight(&self, text: &[u8]) -> u32 {
         match self.terms_in(text).count_ones() {
             0 => 0,
-            terms => 150 + 10 * terms,
+            terms => weights::QUERY_IN_DOCUMENT + weights::QUERY_WORD_IN_DOCUMENT * terms,
         }
     }
 }
@@ -104,17 +106,17 @@ impl TermCounts {
     /// Returns what a line with these words is worth among `lines` lines, in hundredths of a point. The rarest word counts, and
     /// a quarter of each other; one that stands in every third line not at all. Never as much as a plain error message.
     pub(super) fn points(&self, terms: u16, lines: u64) -> u32 {
-        const MOST: u32 = 9900;
         let bits = |n: u64| 64 - n.leading_zeros();
         let (mut rarest, mut all) = (0, 0);
         for term in (0..MAX_TERMS).filter(|term| terms & (1 << term) != 0) {
             let count = self.0[term].max(1);
-            if count * 3 <= lines {
-                let left = (bits(lines) + 1 - bits(count)) * 8900 / (bits(lines) + 1);
+            if count * weights::QUERY_COMMON_PART <= lines {
+                let all_bits = bits(lines) + 1;
+                let left = (all_bits - bits(count)) * weights::QUERY_WORD / all_bits;
                 rarest = rarest.max(left);
                 all += left;
             }
         }
-        (rarest + (all - rarest) / 4).min(MOST)
+        (rarest + (all - rarest) / weights::QUERY_OTHERS_PART).min(weights::QUERY_MOST)
     }
 }

@@ -3,9 +3,10 @@
 //! Pure functions of the line. How often its template came and what stands around it is not known here.
 
 use super::Evidence;
-use super::place::{LEVEL_POINTS, Manner, Place};
+use super::place::{Manner, WordPlace};
 use super::scan;
 use super::shape::{self, Shape};
+use super::weights;
 use super::words::{Row, Sense};
 
 /// More of a line than this is not read: what it is shows at its start.
@@ -13,9 +14,6 @@ const READ_BYTES: usize = 512;
 
 /// A line of no more than this has a level and nothing else.
 const EMPTY_BYTES: usize = 12;
-
-/// What an item of a numbered list is worth: what failed is often listed so.
-const NUMBERED_POINTS: u16 = 90;
 
 /// What a line shows by itself.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -51,7 +49,7 @@ impl Reading {
 
 /// Reads lines.
 #[derive(Debug)]
-pub(super) struct Reader {
+pub(super) struct LineReader {
     /// Room for a line without its colours.
     plain: Vec<u8>,
     known: Known,
@@ -59,9 +57,9 @@ pub(super) struct Reader {
     minds_benign: bool,
 }
 
-impl Reader {
+impl LineReader {
     pub(super) fn new(minds_benign: bool) -> Self {
-        Reader {
+        LineReader {
             plain: Vec::new(),
             known: Known::default(),
             minds_benign,
@@ -105,7 +103,7 @@ fn read_content(content: &[u8], minds_benign: bool) -> Reading {
     let body = content.trim_ascii();
     let mut words = Words::default();
     let hashes = scan::scan(body, |hit| {
-        let place = Place {
+        let place = WordPlace {
             line: body,
             start: hit.start,
             end: hit.end,
@@ -113,8 +111,8 @@ fn read_content(content: &[u8], minds_benign: bool) -> Reading {
         words.take(hit.row, &place);
     });
     let (mut points, mut evidence) = words.judge(body, minds_benign);
-    if points < NUMBERED_POINTS && shape::is_numbered(body) {
-        (points, evidence) = (NUMBERED_POINTS, Evidence::Failure);
+    if points < weights::NUMBERED && shape::is_numbered(body) {
+        (points, evidence) = (weights::NUMBERED, Evidence::Failure);
     }
     Reading {
         points,
@@ -156,12 +154,8 @@ impl Known {
 
 /// Returns how much the words of a text by itself matter; nought if they are not hot.
 pub(super) fn weight(text: &[u8]) -> u32 {
-    let points = Reader::new(true).read(text).points;
-    u32::from(if points >= super::score::HOT {
-        points
-    } else {
-        0
-    })
+    let points = LineReader::new(true).read(text).points;
+    u32::from(if points >= weights::HOT { points } else { 0 })
 }
 
 /// The points of each kind of evidence in a line.
@@ -182,15 +176,15 @@ struct Words {
 }
 
 impl Words {
-    fn take(&mut self, row: &Row, place: &Place<'_>) {
+    fn take(&mut self, row: &Row, place: &WordPlace<'_>) {
         let Some(manner) = place.manner(row.stand) else {
             return;
         };
         match row.sense {
             Sense::Failure => match place.count() {
-                Some(0) => raise(&mut self.outcome, 25),
+                Some(0) => raise(&mut self.outcome, weights::COUNT_NONE),
                 Some(_) => {
-                    raise(&mut self.outcome, 95);
+                    raise(&mut self.outcome, weights::COUNT_FAILED);
                     self.announced = true;
                 }
                 None if manner == Manner::Level => self.level = true,
@@ -201,23 +195,25 @@ impl Words {
             },
             // `timeout=10` sets something.
             Sense::Trouble if place.after() == Some(b'=') => {}
-            Sense::Trouble => raise(&mut self.trouble, 45),
+            Sense::Trouble => raise(&mut self.trouble, weights::TROUBLE),
             Sense::Warning => match place.count() {
                 Some(0) => {}
-                _ if manner == Manner::Label => raise(&mut self.warning, 30),
-                _ => raise(&mut self.warning, 22),
+                _ if manner == Manner::Label => raise(&mut self.warning, weights::WARNING_LABEL),
+                _ => raise(&mut self.warning, weights::WARNING_PROSE),
             },
-            Sense::Values if manner == Manner::Prose => raise(&mut self.values, 20),
-            Sense::Values => raise(&mut self.values, 38),
+            Sense::Values if manner == Manner::Prose => {
+                raise(&mut self.values, weights::VALUES_PROSE);
+            }
+            Sense::Values => raise(&mut self.values, weights::VALUES_LABEL),
             Sense::Outcome if place.is_exit() => match place.exit_code() {
-                Some(0) => raise(&mut self.outcome, 20),
-                Some(_) => raise(&mut self.outcome, 90),
-                None => raise(&mut self.outcome, 40),
+                Some(0) => raise(&mut self.outcome, weights::EXIT_OK),
+                Some(_) => raise(&mut self.outcome, weights::EXIT_FAILED),
+                None => raise(&mut self.outcome, weights::OUTCOME),
             },
-            Sense::Outcome => raise(&mut self.outcome, 40),
+            Sense::Outcome => raise(&mut self.outcome, weights::OUTCOME),
             Sense::Calm => self.calm |= matches!(manner, Manner::Level | Manner::Label),
             Sense::Pass => match place.count_before() {
-                Some(_) => raise(&mut self.outcome, 30),
+                Some(_) => raise(&mut self.outcome, weights::COUNT_PASSED),
                 None => self.passes |= manner != Manner::Prose || place.is_at_an_end(),
             },
         }
@@ -238,14 +234,19 @@ impl Words {
             .unwrap_or_default();
         match (most, self.level) {
             (0, false) => return (0, Evidence::Room),
-            (0, true) if body.len() <= EMPTY_BYTES => return (10, Evidence::Level),
-            (0, true) => return (LEVEL_POINTS, Evidence::Level),
-            (_, true) => return (most.max(LEVEL_POINTS) + 10, evidence),
+            (0, true) if body.len() <= EMPTY_BYTES => {
+                return (weights::LEVEL_ALONE, Evidence::Level);
+            }
+            (0, true) => return (weights::LEVEL, Evidence::Level),
+            (_, true) => return (most.max(weights::LEVEL) + weights::LEVEL_BESIDE, evidence),
             (_, false) => {}
         }
         let rest: u16 = kinds.iter().map(|(points, _)| *points).sum::<u16>() - most;
-        let place = if shape::has_location(body) { 10 } else { 0 };
-        let points = most + rest / 8 + place;
+        let place = match shape::has_location(body) {
+            true => weights::LOCATION,
+            false => 0,
+        };
+        let points = most + rest / weights::OTHER_WORDS_PART + place;
         match minds_benign {
             true => (self.benign(body, points), evidence),
             false => (points, evidence),
@@ -258,10 +259,10 @@ impl Words {
             Words {
                 announced: true, ..
             } => points,
-            Words { passes: true, .. } => points.min(8),
-            _ if shape::is_command(body) => points.min(8),
-            Words { calm: true, .. } => points / 3,
-            _ if shape::is_code(body) => points * 2 / 5,
+            Words { passes: true, .. } => points.min(weights::BENIGN_MOST),
+            _ if shape::is_command(body) => points.min(weights::BENIGN_MOST),
+            Words { calm: true, .. } => points / weights::CALM_PART,
+            _ if shape::is_code(body) => points * weights::CODE_SHARE / 100,
             _ => points,
         }
     }

@@ -1,45 +1,18 @@
 //! Scores a line among the others.
 //!
 //! A score is in hundredths of a point; 100 points are a plain error message. What several kinds of evidence say of a line
-//! does not add up: the strongest counts, and others add a little. The weights were set by what keeps most of the lines that people marked in real
-//! logs, and hold for all tools alike.
+//! does not add up: the strongest counts, and others add a little. What each is worth is in [`weights`].
 
 use super::form::Role;
-use super::keeper::{Counts, Line};
-use super::pick::Budget;
+use super::keeper::{Counts, HeldLine};
+use super::pick::Room;
 use super::shape::Shape;
 use super::sketch::MANY;
-use super::{Evidence, Salience};
+use super::weights::{self, CONTEXT_SHARES, HOT, LOUD, Steps};
+use super::{Asked, Evidence, Salience};
 
-/// From how many points on a line is hot: it begins a block, and warms its neighbours.
-pub(super) const HOT: u16 = 50;
-
-/// From how many points on a line says aloud that something failed.
-pub(super) const LOUD: u16 = 85;
-
-/// The most lines of a block, in either direction.
-const BLOCK_LINES: usize = 60;
-
-/// What the lines of a block are worth, in percent of the hot line: those behind it, those before it.
-const BLOCK_SHARE: u32 = 80;
-const INNER_SHARE: u32 = 65;
-
-/// What the line behind a block is worth.
-const CLOSING_SHARE: u32 = 70;
-
-/// What the line is worth that a hot one hangs from, and a heading above it.
-const PARENT_SHARE: u32 = 75;
-const HEADING_SHARE: u32 = 60;
-
-/// How far neighbours reach that are kept for context; the nearest is worth 40 percent.
-const CONTEXT_LINES: usize = 3;
-
-/// What a header is worth for itself, of a file in a diff and of a table; a hunk's a little less. What stands below it brings
-/// it along in any case.
-const STRUCTURE: u32 = 9500;
-
-/// No score is higher.
-pub(super) const MAX_POINTS: u32 = 20_000;
+/// How far neighbours reach that are kept for context.
+const CONTEXT_LINES: usize = CONTEXT_SHARES.len();
 
 /// A score, and the evidence that it is from.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -58,10 +31,10 @@ impl Score {
 
 /// What scores are made from.
 pub(super) struct Scorer<'k> {
-    pub(super) lines: &'k [Line],
+    pub(super) lines: &'k [HeldLine],
     pub(super) counts: &'k Counts,
     pub(super) salience: &'k Salience,
-    pub(super) budget: &'k Budget,
+    pub(super) room: &'k Room,
     /// Whether the first line is the header of a table.
     pub(super) is_table: bool,
 }
@@ -105,36 +78,34 @@ impl Scorer<'_> {
         self.lines
             .iter()
             .map(|line| {
-                let Line {
+                let HeldLine {
                     number, reading, ..
                 } = line;
-                // Of lines that only their level makes hot the first is a message, and the rest go on with it.
                 let goes_on = reading.evidence == Evidence::Level && *number == next;
                 run = if goes_on { run + 1 } else { 0 };
                 let is_hot = reading.evidence == Evidence::Level || reading.points >= HOT;
                 next = if is_hot { number + 1 } else { 0 };
-                self.own_points(line) * 100u32.saturating_sub(run * 6).max(35) / 100
+                let share = 100u32.saturating_sub(run * weights::LEVEL_RUN_SHARE);
+                self.own_points(line) * share.max(weights::LEVEL_RUN_LEAST_SHARE) / 100
             })
             .collect()
     }
 
-    fn own_points(&self, line: &Line) -> u32 {
+    fn own_points(&self, line: &HeldLine) -> u32 {
         if !self.salience.counts(line.reading.evidence) {
             return 0;
         }
         let points = u32::from(line.reading.points) * 100;
-        // What a diff removes or adds is text about trouble, not a report of it.
         let points = match line.role {
-            Role::Change | Role::Same => points / 2,
+            Role::Change | Role::Same => points * weights::DIFF_SHARE / 100,
             Role::File | Role::Header | Role::Hunk | Role::Plain => points,
         };
-        // Where a large part of all lines is as hot, being hot says less.
         let as_hot = match line.reading.points {
             LOUD.. => self.counts.loud,
             _ => self.counts.hot,
         };
         let share = (as_hot * 100 / self.counts.lines.max(1)).min(100) as u32;
-        let points = points * (125 - share).min(100) / 100;
+        let points = points * (100 + weights::CROWD_SHARE - share).min(100) / 100;
         if line.nth_of_kind == 0 || !self.salience.counts(Evidence::Repeats) {
             return points;
         }
@@ -145,7 +116,8 @@ impl Scorer<'_> {
             MANY => MANY,
             _ => nth.min(count - nth + 1),
         };
-        points * (100 - 14 * from_either_end.ilog2().min(6)) / 100
+        let doublings = from_either_end.ilog2().min(weights::KIND_DOUBLINGS);
+        points * (100 - weights::KIND_SHARE * doublings) / 100
     }
 
     /// Raises the lines behind a hot one: those that go on with it, and its neighbours.
@@ -153,7 +125,7 @@ impl Scorer<'_> {
         let lines = self.lines;
         let mut blanks = 0;
         let mut is_inside = false;
-        for next in at + 1..lines.len().min(at + BLOCK_LINES) {
+        for next in at + 1..lines.len().min(at + weights::BLOCK_LINES) {
             let line = &lines[next];
             if line.number != lines[next - 1].number + 1 {
                 return;
@@ -165,12 +137,23 @@ impl Scorer<'_> {
                 }
                 continue;
             }
-            if self.is_call(next) || belongs(line, &lines[at], blanks > 0) {
-                self.raise(&mut scores[next], points * BLOCK_SHARE, Evidence::Block);
+            // A remark is about the message right above, or about the block of it.
+            let is_remark =
+                line.reading.shape == Shape::Remark && blanks == 0 && (is_inside || next == at + 1);
+            if is_remark || self.is_call(next) || belongs(line, &lines[at], blanks > 0) {
+                self.raise(
+                    &mut scores[next],
+                    points * weights::BLOCK_SHARE,
+                    Evidence::Block,
+                );
                 is_inside = true;
             } else if is_inside && blanks == 0 {
                 // What follows a stack is what it led to: the exception of a traceback.
-                self.raise(&mut scores[next], points * CLOSING_SHARE, Evidence::Block);
+                self.raise(
+                    &mut scores[next],
+                    points * weights::CLOSING_SHARE,
+                    Evidence::Block,
+                );
                 is_inside = false;
             } else if next <= at + CONTEXT_LINES {
                 self.raise(
@@ -190,7 +173,7 @@ impl Scorer<'_> {
         let lines = self.lines;
         let hot = &lines[at].reading;
         let mut indent = hot.indent;
-        for before in (at.saturating_sub(BLOCK_LINES)..at).rev() {
+        for before in (at.saturating_sub(weights::BLOCK_LINES)..at).rev() {
             let reading = &lines[before].reading;
             if lines[before].number + 1 != lines[before + 1].number {
                 return;
@@ -201,13 +184,13 @@ impl Scorer<'_> {
                 continue;
             }
             if reading.indent < indent {
-                self.raise(score, points * PARENT_SHARE, Evidence::Block);
+                self.raise(score, points * weights::PARENT_SHARE, Evidence::Block);
                 indent = reading.indent;
             } else if reading.shape == Shape::Heading {
-                self.raise(score, points * HEADING_SHARE, Evidence::Block);
+                self.raise(score, points * weights::HEADING_SHARE, Evidence::Block);
                 return;
-            } else if reading.indent > hot.indent && distance < BLOCK_LINES / 3 * 2 {
-                self.raise(score, points * INNER_SHARE, Evidence::Block);
+            } else if reading.indent > hot.indent && distance < weights::INNER_LINES {
+                self.raise(score, points * weights::INNER_SHARE, Evidence::Block);
             } else if distance <= CONTEXT_LINES {
                 self.raise(score, points * context_share(distance), Evidence::Context);
             } else if indent == 0 && distance > 4 * CONTEXT_LINES {
@@ -240,15 +223,17 @@ impl Scorer<'_> {
             let share = match line.repeats {
                 // Most lines come once, and need not be looked up.
                 0 => 100,
-                _ if seen.is_new(line.reading.content) => 50,
-                repeats => 40 / (1 + repeats.ilog2() / 2).min(4),
+                _ if seen.is_new(line.reading.content) => weights::LAST_REPEAT_SHARE,
+                repeats => {
+                    weights::REPEAT_SHARE / (1 + repeats.ilog2() / 2).min(weights::REPEAT_PART)
+                }
             };
             score.points = score.points * share / 100;
         }
     }
 
     /// Raises a line for where it stands, what it answers, what it holds together and how rare it is.
-    fn place(&self, line: &Line, score: &mut Score) {
+    fn place(&self, line: &HeldLine, score: &mut Score) {
         let Scorer {
             counts, salience, ..
         } = self;
@@ -258,20 +243,19 @@ impl Scorer<'_> {
             }
         };
         let asked = counts.terms.points(line.terms, counts.lines);
-        let asked = if salience.is_command {
-            asked / 2
-        } else {
-            asked
+        let asked = match salience.asked {
+            Asked::Command(_) => asked * weights::COMMAND_SHARE / 100,
+            Asked::Query(_) | Asked::Nothing => asked,
         };
         raise(asked, Evidence::Query);
         raise(self.head(line), Evidence::Head);
         raise(self.tail(line), Evidence::Tail);
         match line.role {
-            Role::File | Role::Header => raise(STRUCTURE, Evidence::Structure),
-            Role::Hunk => raise(STRUCTURE - 100, Evidence::Structure),
-            Role::Change => raise(3000, Evidence::Structure),
+            Role::File | Role::Header => raise(weights::HEADER, Evidence::Structure),
+            Role::Hunk => raise(weights::HUNK, Evidence::Structure),
+            Role::Change => raise(weights::CHANGE, Evidence::Structure),
             Role::Plain if self.is_table && line.number == 1 => {
-                raise(STRUCTURE, Evidence::Structure);
+                raise(weights::HEADER, Evidence::Structure);
             }
             Role::Same | Role::Plain => {}
         }
@@ -280,63 +264,62 @@ impl Scorer<'_> {
             score.raise(rarity, Evidence::Rarity);
             // The frames of a stack stay level, so that it is kept from its start and not in pieces.
             if line.reading.shape != Shape::Frame {
-                score.points += rarity / 2;
+                score.points += rarity / weights::RARE_PART;
             }
         }
     }
 
     /// Returns what a rare template is worth: the more of the output repeats itself, the more a line tells that does not.
-    fn rarity(&self, line: &Line) -> u32 {
+    fn rarity(&self, line: &HeldLine) -> u32 {
         // Once it was common it stays so, and need not be looked up.
         let count = match line.nth {
-            0..16 => self.counts.templates.count(line.reading.template).max(1),
+            nth if nth < 1 << weights::RARE_DOUBLINGS => {
+                self.counts.templates.count(line.reading.template).max(1)
+            }
             common => common,
         };
         let repetitive = (self.counts.common * 100 / self.counts.lines.max(1)) as u32;
-        (1000 + 25 * repetitive) * 4u32.saturating_sub(count.ilog2()) / 4
+        let most = weights::RARE + weights::RARE_PER_PERCENT * repetitive;
+        most * weights::RARE_DOUBLINGS.saturating_sub(count.ilog2()) / weights::RARE_DOUBLINGS
     }
 
-    /// Returns what it is worth to stand near the start: the first line nearly always stays, and then a little more. Where
-    /// nothing failed the start tells as much as the end.
-    fn head(&self, line: &Line) -> u32 {
+    /// Returns what it is worth to stand near the start.
+    fn head(&self, line: &HeldLine) -> u32 {
         let share = self
-            .budget
+            .room
             .share(line.offset + u64::from(line.len), line.number);
-        match share {
-            0..=12 if line.number == 1 => 12_600,
-            0..=25 if line.number == 1 => 9000,
-            0..=2 => 9000,
-            0..=45 if self.counts.loud == 0 => 4600,
-            3..=5 => 4500,
-            6..=15 => 3000,
-            16..=50 => 1700,
+        let first = match line.number {
+            1 => step(weights::FIRST_LINE, share),
             _ => 0,
-        }
+        };
+        let calm = match self.counts.loud {
+            0 => step(weights::CALM_HEAD, share),
+            _ => 0,
+        };
+        step(weights::HEAD, share).max(first).max(calm)
     }
 
-    /// Returns what it is worth to stand near the end: three tenths of the budget are for it before anything else.
-    fn tail(&self, line: &Line) -> u32 {
+    /// Returns what it is worth to stand near the end.
+    fn tail(&self, line: &HeldLine) -> u32 {
         let counts = self.counts;
         let share = self
-            .budget
+            .room
             .share(counts.bytes - line.offset, counts.lines + 1 - line.number);
-        match share {
-            0..=30 => 12_500,
-            31..=60 => 4500,
-            61..=100 => 2500,
-            _ => 0,
-        }
+        step(weights::TAIL, share)
     }
 
     /// Raises a line between two that are better, since a marker would take as much room.
     fn close_gaps(&self, scores: &mut [Score]) {
-        const SHORT: u32 = 200;
         let before: Vec<u32> = scores.iter().map(|score| score.points).collect();
         for (at, sides) in self.lines.windows(3).enumerate() {
             let is_between = sides[0].number + 2 == sides[2].number;
-            if is_between && sides[1].len < SHORT {
+            if is_between && sides[1].len < weights::BETWEEN_BYTES {
                 let least = before[at].min(before[at + 2]);
-                self.raise(&mut scores[at + 1], least * 90, Evidence::Context);
+                self.raise(
+                    &mut scores[at + 1],
+                    least * weights::BETWEEN_SHARE,
+                    Evidence::Context,
+                );
             }
         }
     }
@@ -369,17 +352,24 @@ impl Seen {
     }
 }
 
+/// Returns what a place is worth that is so much of the room away from an end.
+fn step(steps: &Steps, share: u64) -> u32 {
+    let step = steps.iter().find(|(most, _)| share <= *most);
+    step.map_or(0, |(_, points)| *points)
+}
+
+/// Returns what a neighbour is worth, from 1 line away on.
 fn context_share(distance: usize) -> u32 {
-    50 - 10 * distance.min(CONTEXT_LINES) as u32
+    CONTEXT_SHARES[distance.min(CONTEXT_LINES) - 1]
 }
 
 /// Tells whether a line goes on with what a hot line began.
-fn belongs(line: &Line, hot: &Line, is_after_blank: bool) -> bool {
+fn belongs(line: &HeldLine, hot: &HeldLine, is_after_blank: bool) -> bool {
     let is_deeper = line.reading.indent > hot.reading.indent;
     match line.reading.shape {
         Shape::Frame | Shape::Snippet => true,
         Shape::Detail => !is_after_blank || is_deeper,
         Shape::Heading | Shape::Rule | Shape::Blank => false,
-        Shape::Plain => is_deeper && line.reading.points < HOT,
+        Shape::Plain | Shape::Remark => is_deeper && line.reading.points < HOT,
     }
 }

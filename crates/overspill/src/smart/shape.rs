@@ -13,6 +13,8 @@ pub(super) enum Shape {
     Frame,
     /// A piece of source with its number, a pointer into it, or a remark beside it.
     Snippet,
+    /// What a compiler adds to the message above: `a.c:3:4: note: declared here`.
+    Remark,
     /// A line of an assertion's difference, or a value on a line of its own.
     Detail,
     /// A line drawn with one character.
@@ -32,6 +34,7 @@ impl Shape {
             _ if is_rule(body) => Shape::Rule,
             _ if is_frame(body, indent) => Shape::Frame,
             _ if is_snippet(body) => Shape::Snippet,
+            _ if is_remark(body) => Shape::Remark,
             _ if is_detail(body, indent) => Shape::Detail,
             _ => Shape::Plain,
         }
@@ -106,11 +109,9 @@ fn stamp_len(line: &[u8]) -> usize {
         }
         at += 1;
     }
-    // One space or bracket belongs to the stamp; what follows is the line's own indent.
-    if end > 0 && line[end - 1] == b']' && line.get(end) == Some(&b' ') {
-        end + 1
-    } else {
-        end
+    match end.checked_sub(1).map(|last| line[last]) {
+        Some(b']') => with_space(line, end),
+        _ => end,
     }
 }
 
@@ -144,7 +145,7 @@ fn marked_len(line: &[u8]) -> usize {
         [b'=', b'=', ..] => {
             let end = 2 + digits(2);
             if end > 2 && line[end..].starts_with(b"==") {
-                end + 2 + usize::from(line.get(end + 2) == Some(&b' '))
+                with_space(line, end + 2)
             } else {
                 0
             }
@@ -153,7 +154,7 @@ fn marked_len(line: &[u8]) -> usize {
             let end = 1 + digits(1);
             let seconds = digits(end + 1);
             if end > 1 && line.get(end) == Some(&b' ') && seconds > 2 {
-                (end + seconds + 2).min(line.len())
+                with_space(line, end + 1 + seconds)
             } else {
                 0
             }
@@ -196,10 +197,15 @@ pub(super) fn level_len(content: &[u8]) -> usize {
     let is_level =
         content.first() == Some(&b'[') && word >= 4 && content.get(word + 1) == Some(&b']');
     if is_level {
-        (word + 3).min(content.len())
+        with_space(content, word + 2)
     } else {
         0
     }
+}
+
+/// Returns `end`, or what is behind it if that is a space: one belongs to a prefix, more are the indent of what follows.
+fn with_space(line: &[u8], end: usize) -> usize {
+    end + usize::from(line.get(end) == Some(&b' '))
 }
 
 /// Returns the length of `job<TAB>step<TAB>` before a date, as `gh run view --log` prints it.
@@ -324,17 +330,7 @@ fn is_frame(body: &[u8], indent: u16) -> bool {
     if body.starts_with(b"... ") && body.ends_with(b"more") {
         return true;
     }
-    let digits = body
-        .iter()
-        .skip_while(|&&byte| byte == b'#' || byte == b'[')
-        .take_while(|byte| byte.is_ascii_digit())
-        .count();
-    let numbered = digits > 0
-        && matches!(
-            body.get(digits + usize::from(body[0] == b'#')),
-            Some(b':' | b' ')
-        );
-    if numbered
+    if is_frame_number(body)
         && (body[0] == b'#'
             || memchr::memmem::find(body, b"::").is_some()
             || memchr::memmem::find(body, b" 0x").is_some())
@@ -342,6 +338,21 @@ fn is_frame(body: &[u8], indent: u16) -> bool {
         return true;
     }
     indent > 0 && ends_in_offset(body)
+}
+
+/// `0: `, `#0 `, `[0] `.
+fn is_frame_number(body: &[u8]) -> bool {
+    let number = body.strip_prefix(b"#").or(body.strip_prefix(b"["));
+    let number = number.unwrap_or(body);
+    let digits = number
+        .iter()
+        .take_while(|byte| byte.is_ascii_digit())
+        .count();
+    let ends = match (body[0], number.get(digits)) {
+        (b'[', after) => after == Some(&b']'),
+        (_, after) => matches!(after, Some(b':' | b' ')),
+    };
+    digits > 0 && ends
 }
 
 /// Tells whether a line ends in the offset of a frame: ` +0x1f`.
@@ -375,6 +386,20 @@ fn is_snippet(body: &[u8]) -> bool {
     digits > 0 && digits < 7 && rest[digits..].trim_ascii_start().starts_with(b"|")
 }
 
+static NOTE: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(b": note: "));
+
+/// `note: x`, `help: x`, and a note behind a place: `a.c:3:4: note: x`, `a.cpp(3): note: x`.
+fn is_remark(body: &[u8]) -> bool {
+    if body.starts_with(b"note: ") || body.starts_with(b"help: ") {
+        return true;
+    }
+    NOTE.find(body).is_some_and(|at| {
+        let place = &body[..at];
+        let place = place.strip_suffix(b")").unwrap_or(place);
+        place.last().is_some_and(u8::is_ascii_digit)
+    })
+}
+
 /// `+ 1`, `- 2`, `E   x`, `> x`, `  Expected: x`, `  got: x`.
 fn is_detail(body: &[u8], indent: u16) -> bool {
     match body {
@@ -390,5 +415,110 @@ fn is_detail(body: &[u8], indent: u16) -> bool {
             })
         }
         _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_prefix_is_a_stamp_and_one_space() {
+        for (prefix, content) in [
+            ("2024-05-01T10:00:00Z ", "x"),
+            ("2024-05-01T10:00:00.1234567Z ", "x"),
+            ("2024-05-01 10:00:00,123 ", "x"),
+            ("2024-05-01T10:00:00+02:00 ", "x"),
+            ("2024-05-01T10:00:00.5-0700 ", "x"),
+            ("2024-05-01T10:00:00Z\t", "x"),
+            ("2024-05-01T10:00:00Z ", "  indented"),
+            // A number behind the stamp is not part of it.
+            ("2024-05-01T10:00:00Z ", "42 items"),
+            ("2024-05-01 10:00:00.123 ", "12:34 is no stamp"),
+            ("job\tstep\t2024-05-01T10:00:00Z ", "7 left"),
+            ("10:00:00 ", "x"),
+            ("[10:00:00] ", " x"),
+            ("[10:00:00]", "x"),
+            ("[   12.345678] ", "x"),
+            ("Mar  2 11:17:42 host kernel: ", "x"),
+            ("==1234== ", "  x"),
+            ("==1234==", "x"),
+            ("#12 3.456 ", " x"),
+            ("#12 3.456", "s"),
+            ("#12 3.456", ""),
+            ("web_1  | ", "x"),
+            ("", "2024-05-01T10:00:00"),
+            ("", "#12 DONE 0.3s"),
+            ("", "42 items"),
+            ("", ""),
+        ] {
+            let line = format!("{prefix}{content}");
+            assert_eq!(prefix_len(line.as_bytes()), prefix.len(), "{line}");
+        }
+    }
+
+    #[test]
+    fn a_level_is_in_brackets_and_takes_one_space() {
+        for (level, content) in [
+            ("[ERROR] ", "  x"),
+            ("[INFO]", "x"),
+            ("[WARNING]", ""),
+            ("", "[OK] x"),
+            ("", "[ERROR x"),
+            ("", "[Error] x"),
+            ("", "ERROR x"),
+            ("", ""),
+        ] {
+            let line = format!("{level}{content}");
+            assert_eq!(level_len(line.as_bytes()), level.len(), "{line}");
+        }
+    }
+
+    #[test]
+    fn frames_are_told_by_their_language() {
+        for (line, indent) in [
+            ("at f (x.js:1:2)", 4),
+            ("File \"x.py\", line 1, in f", 2),
+            ("from x.rb:1:in 'f'", 4),
+            ("... 12 more", 4),
+            ("#0 0x55d in f x.c:3", 4),
+            ("#12 f() called at [x.php:3]", 0),
+            ("12: core::panicking::panic", 3),
+            ("3 libfoo 0x0001 f + 12", 0),
+            ("[0] std::rt::begin", 0),
+            ("[12] f 0x55d", 0),
+            ("x.go:1 +0x1f", 4),
+        ] {
+            assert!(is_frame(line.as_bytes(), indent), "{line}");
+        }
+        for (line, indent) in [
+            ("at f (x.js:1:2)", 0),
+            ("##12 core::f", 0),
+            ("#[12 core::f", 0),
+            ("[12 core::f", 0),
+            ("[1/9] core::f", 0),
+            ("[] core::f", 0),
+            ("#x", 0),
+            ("12 items", 0),
+            ("x.go:1 +0x1f", 0),
+        ] {
+            assert!(!is_frame(line.as_bytes(), indent), "{line}");
+        }
+    }
+
+    #[test]
+    fn a_remark_is_a_note_of_its_own_or_behind_a_place() {
+        for line in [
+            "a.c:3:4: note: declared here",
+            "a.cpp(3): note: see declaration",
+            "a.cpp(3,7): note: see declaration",
+            "note: run with a backtrace",
+            "help: consider borrowing here",
+        ] {
+            assert_eq!(Shape::of(line.as_bytes(), 0), Shape::Remark, "{line}");
+        }
+        for line in ["note that it is so", "see: note: 3", "notes: 3"] {
+            assert_eq!(Shape::of(line.as_bytes(), 0), Shape::Plain, "{line}");
+        }
     }
 }

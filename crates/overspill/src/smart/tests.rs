@@ -2,7 +2,7 @@ use proptest::prelude::*;
 use proptest::strategy::Strategy as _;
 use serde::de::IgnoredAny;
 
-use super::reading::Reader;
+use super::reading::LineReader;
 use super::shape::Shape;
 use super::{Evidence, Salience};
 use crate::cut::{Cut, Part, Preview, cut, cut_for};
@@ -23,7 +23,7 @@ fn shown(text: &str, limits: Limits) -> String {
 }
 
 fn points(line: &str) -> u16 {
-    Reader::new(true).read(line.as_bytes()).points
+    LineReader::new(true).read(line.as_bytes()).points
 }
 
 #[test]
@@ -59,7 +59,11 @@ fn words_of_failure_are_hot_whatever_tool_they_are_from() {
         "a.c:1:2: 错误：‘x’未声明",
         "  1) adds two numbers",
     ] {
-        assert!(points(line) >= super::score::HOT, "{} {line}", points(line));
+        assert!(
+            points(line) >= super::weights::HOT,
+            "{} {line}",
+            points(line)
+        );
     }
 }
 
@@ -85,14 +89,18 @@ fn words_that_name_things_or_tell_that_all_is_well_are_not() {
         "    return Err(Error::missing(name));",
         "import java.io.IOException;",
     ] {
-        assert!(points(line) < super::score::HOT, "{} {line}", points(line));
+        assert!(
+            points(line) < super::weights::HOT,
+            "{} {line}",
+            points(line)
+        );
     }
 }
 
 #[test]
 fn a_time_stamp_hides_neither_indent_nor_shape() {
     let read = |line: &str| {
-        let reading = Reader::new(true).read(line.as_bytes());
+        let reading = LineReader::new(true).read(line.as_bytes());
         (reading.shape, reading.indent)
     };
     for (line, expected) in [
@@ -200,6 +208,12 @@ fn each_run_says_why_it_was_kept() {
     for kind in [Evidence::Failure, Evidence::Block] {
         assert!(hot.evidence.contains(&kind), "{hot:?}");
     }
+    let kinds = preview.reasons().iter().flat_map(|run| &run.evidence);
+    assert!(
+        !kinds
+            .clone()
+            .any(|kind| matches!(kind, Evidence::Repeats | Evidence::Benign))
+    );
     let [first, .., last] = preview.reasons() else {
         panic!("{:?}", preview.reasons())
     };
@@ -423,6 +437,32 @@ fn what_a_stack_led_to_is_kept_with_it() {
 }
 
 #[test]
+fn the_notes_of_a_compiler_stay_with_their_error() {
+    let notes: String = (0..8)
+        .map(|n| format!("b.h:{n}:5: note: candidate takes {n} of them\n"))
+        .collect();
+    let block = format!("b.c:9:3: error: no function fits\n{notes}");
+    let shown = shown(&prose_with(block.trim_end()), Limits::none().bytes(2000));
+    assert!(shown.contains(&block), "{shown}");
+}
+
+#[test]
+fn each_stack_of_a_chain_is_kept_with_what_it_wraps() {
+    let stack = |name: &str| -> String {
+        (0..50)
+            .map(|n| format!("\tat app.{name}.f{n}({name}.java:{n})\n"))
+            .collect()
+    };
+    let chain = format!(
+        "error: app.Refused: no session\n{}Wrapped by: app.Outer: the pool of three\n{}",
+        stack("Refused"),
+        stack("Outer")
+    );
+    let shown = shown(&prose_with(chain.trim_end()), Limits::none().bytes(8000));
+    assert!(shown.contains(&chain), "{shown}");
+}
+
+#[test]
 fn an_unlike_error_among_many_of_its_level_stands_out() {
     let mut text = String::new();
     for n in 0..1000 {
@@ -556,7 +596,7 @@ fn memory_is_bounded_whatever_comes() {
         }),
     ];
     for (name, make) in makes {
-        let mut keeper = super::keeper::Keeper::new(&Limits::default(), &Salience::default());
+        let mut keeper = super::keeper::LineKeeper::new(&Limits::default(), &Salience::default());
         for n in 0..150_000 {
             keeper.push(make(n).as_bytes());
         }

@@ -64,7 +64,7 @@ rows! {
     Failure Any: "segmentation fault" "core dumped" "out of memory" "no space left" "stack overflow" "caused by"
         "undefined reference" "went wrong" "build failed" "build failure" "double free" "data race" "race condition" "use after free" "memory leak" "not ok " "错误" "失败" "异常" "致命" "エラー" "失敗" "ошибка" "오류" "실패" "例外" "échec" "błąd" "falló"
         "✗" "✘" "✖" "✕" "❌" "🔴";
-    Failure Start: "e: " "e   " "make: ***" "*** " "● " "× " "! " "fail ";
+    Failure Start: "wrapped by: " "e: " "e   " "make: ***" "*** " "● " "× " "! " "fail ";
     Trouble Word: "cannot" "can't" "couldn't" "undefined" "undeclared" "unresolved" "unknown" "unrecognized" "unrecognised"
         "unexpected" "invalid" "illegal" "missing" "denied" "refused" "forbidden" "unauthorized" "rejected" "conflict"
         "conflicts" "mismatch" "mismatched" "incompatible" "corrupt" "corrupted" "timeout" "unreachable" "unsupported"

@@ -1,11 +1,11 @@
-//! How much of what matters a preview keeps, by budget: with each strategy, and with each kind of evidence left out.
+//! How much of what matters a preview keeps, by limit: with each strategy, and with each kind of evidence left out.
 
 use overspill::{Evidence, Limits, Salience, Strategy};
 
 use super::recall::{Case, mean_recall};
 
-/// The budgets by name: thousands of tokens at four bytes each, and the limits that hold where none are set.
-fn budgets() -> [(&'static str, Limits); 5] {
+/// The limits by name: thousands of tokens at four bytes each, and the limits that hold where none are set.
+fn all_limits() -> [(&'static str, Limits); 5] {
     [
         ("1k", Limits::none().bytes(4_000)),
         ("2k", Limits::none().bytes(8_000)),
@@ -15,7 +15,7 @@ fn budgets() -> [(&'static str, Limits); 5] {
     ]
 }
 
-/// Prints the recall of each strategy. An output counts at a budget that it is over.
+/// Prints the recall of each strategy. An output counts at limits that it is over.
 pub(super) fn print_strategies(cases: &[Case]) {
     print_head("recall");
     for strategy in [
@@ -24,13 +24,13 @@ pub(super) fn print_strategies(cases: &[Case]) {
         Strategy::Tail,
         Strategy::HeadTail,
     ] {
-        let cells = budgets().map(|(_, limits)| {
+        let cells = all_limits().map(|(_, limits)| {
             let mean = mean_recall(cases, &limits, strategy, &Salience::default());
             mean.map_or("-".to_owned(), |(mean, _)| format!("{mean:.3}"))
         });
         print_row(strategy.name(), &cells);
     }
-    let counts = budgets().map(|(_, limits)| {
+    let counts = all_limits().map(|(_, limits)| {
         let mean = mean_recall(cases, &limits, Strategy::Head, &Salience::default());
         mean.map_or(0, |(_, n_cases)| n_cases).to_string()
     });
@@ -39,7 +39,7 @@ pub(super) fn print_strategies(cases: &[Case]) {
 
 /// Prints the outputs of which `smart` misses something, for whoever wants to see why.
 pub(super) fn print_missed(cases: &[Case]) {
-    for (budget, limits) in budgets() {
+    for (name, limits) in all_limits() {
         let recall = |case: &Case| {
             let preview = case.preview(&limits, Strategy::Smart, &Salience::default())?;
             Some(case.recall(&preview)).filter(|&recall| recall < 1.0)
@@ -49,7 +49,7 @@ pub(super) fn print_missed(cases: &[Case]) {
             .filter_map(|case| Some(format!("{} {:.2}", case.name, recall(case)?)))
             .collect();
         if !missed.is_empty() {
-            println!("- not all at {budget}: {}", missed.join(", "));
+            println!("- not all at {name}: {}", missed.join(", "));
         }
     }
 }
@@ -58,7 +58,7 @@ pub(super) fn print_missed(cases: &[Case]) {
 pub(super) fn print_evidence(cases: &[Case]) {
     print_head("`smart` without");
     let recall = |salience: &Salience| {
-        budgets().map(|(_, limits)| {
+        all_limits().map(|(_, limits)| {
             mean_recall(cases, &limits, Strategy::Smart, salience).map(|(mean, _)| mean)
         })
     };
@@ -83,7 +83,7 @@ pub(super) fn print_evidence(cases: &[Case]) {
 }
 
 fn print_head(what: &str) {
-    let names = budgets().map(|(name, _)| name.to_owned());
+    let names = all_limits().map(|(name, _)| name.to_owned());
     print_row(what, &names);
     println!("|---|{}", "---|".repeat(names.len()));
 }

@@ -10,7 +10,7 @@ use super::prune;
 use super::quoted::Quoted;
 use super::raw;
 use super::scale::Scale;
-use super::tape::{Kind, Tape};
+use super::tape::{Tape, ValueKind};
 
 /// How many containers may be around a value that is kept.
 const MAX_KEPT_DEPTH: usize = 64;
@@ -21,7 +21,7 @@ const MAX_KEPT_DEPTH: usize = 64;
 const MAX_KEY_BYTES: usize = 512;
 
 /// How much of a long string's kept start is there only to tell where a grapheme ends.
-const CONTEXT_BYTES: usize = 2048;
+const GRAPHEME_BYTES: usize = 2048;
 
 /// The most that may be asked to be kept: offsets on a tape have 32 bits.
 const MAX_KEPT: usize = 1 << 30;
@@ -35,7 +35,7 @@ pub(super) struct Builder {
     frames: Vec<Frame>,
     /// How many containers are open inside those that are not kept.
     skipped: usize,
-    key: Key,
+    key: NextKey,
     /// What the query says about that key.
     asked: u32,
     /// The memory for the tape, and when it is shortened next.
@@ -47,7 +47,7 @@ pub(super) struct Builder {
 #[derive(Debug)]
 struct Frame {
     at: usize,
-    kind: Kind,
+    kind: ValueKind,
     /// How many children came, kept or not.
     came: u64,
     /// What a child has to weigh more than to be kept, if the container lost some.
@@ -58,7 +58,7 @@ struct Frame {
 
 /// The key of the member that is to come.
 #[derive(Clone, Copy, Debug)]
-enum Key {
+enum NextKey {
     None,
     Kept { len: usize },
     Lost,
@@ -72,7 +72,7 @@ impl Builder {
             tape: Tape::default(),
             frames: Vec::new(),
             skipped: 0,
-            key: Key::None,
+            key: NextKey::None,
             asked: 0,
             max_bytes,
             limit: max_bytes,
@@ -84,7 +84,7 @@ impl Builder {
         self.max_bytes / 4
     }
 
-    pub(super) fn open(&mut self, kind: Kind) {
+    pub(super) fn open(&mut self, kind: ValueKind) {
         if self.is_skipping() {
             self.lose();
             self.skipped += 1;
@@ -123,10 +123,10 @@ impl Builder {
         if is_whole && key.raw.len() <= MAX_KEY_BYTES && self.frames.len() < MAX_KEPT_DEPTH {
             self.tape.push_key(&key.raw);
             self.asked = key.asked;
-            self.key = Key::Kept { len: key.raw.len() };
+            self.key = NextKey::Kept { len: key.raw.len() };
         } else {
             self.note(name::number(&key.raw));
-            self.key = Key::Lost;
+            self.key = NextKey::Lost;
         }
     }
 
@@ -135,7 +135,7 @@ impl Builder {
             self.lose();
             return;
         }
-        let at = self.push(Kind::Plain, value);
+        let at = self.push(ValueKind::Plain, value);
         self.end_child(at);
     }
 
@@ -148,12 +148,12 @@ impl Builder {
         let (value, lost) = match text.chars {
             None => (&*text.raw, 0),
             Some(chars) => {
-                let max_bytes = text.raw.len().saturating_sub(CONTEXT_BYTES);
+                let max_bytes = text.raw.len().saturating_sub(GRAPHEME_BYTES);
                 let (len, kept) = raw::cut(&text.raw, max_bytes);
                 (text.raw.get(..len).unwrap_or_default(), chars - kept)
             }
         };
-        let at = self.push(Kind::Text, value);
+        let at = self.push(ValueKind::Text, value);
         if let Some(node) = self.tape.node_mut(at) {
             node.weight = node.weight.max(text.weight);
             node.lost = lost;
@@ -166,10 +166,10 @@ impl Builder {
         if self.skipped > 0 {
             return;
         }
-        if let Key::Kept { len } = self.key {
+        if let NextKey::Kept { len } = self.key {
             self.tape.drop_key(len);
         }
-        self.key = Key::None;
+        self.key = NextKey::None;
         if let Some(frame) = self.frames.last_mut() {
             frame.came += 1;
             let at = frame.at;
@@ -179,10 +179,10 @@ impl Builder {
 
     /// Tells whether the next value is not kept whatever it is.
     fn is_skipping(&self) -> bool {
-        self.skipped > 0 || matches!(self.key, Key::Lost) || self.frames.len() >= MAX_KEPT_DEPTH
+        self.skipped > 0 || matches!(self.key, NextKey::Lost) || self.frames.len() >= MAX_KEPT_DEPTH
     }
 
-    fn push(&mut self, kind: Kind, value: &str) -> usize {
+    fn push(&mut self, kind: ValueKind, value: &str) -> usize {
         // The last item is not the last any more.
         let mut index = 0;
         if let Some(frame) = self.frames.last_mut() {
@@ -194,9 +194,9 @@ impl Builder {
                 self.count_lost(at);
             }
         }
-        let key_len = match std::mem::replace(&mut self.key, Key::None) {
-            Key::Kept { len } => Some(len),
-            Key::None | Key::Lost => None,
+        let key_len = match std::mem::replace(&mut self.key, NextKey::None) {
+            NextKey::Kept { len } => Some(len),
+            NextKey::None | NextKey::Lost => None,
         };
         let at = self.tape.push(kind, key_len, value);
         let asked = std::mem::take(&mut self.asked);
@@ -213,7 +213,7 @@ impl Builder {
         if let Some(frame) = self.frames.last_mut() {
             let is_too_light = frame.full.is_some_and(|full| weight <= full);
             let around = frame.at;
-            if frame.kind == Kind::Array {
+            if frame.kind == ValueKind::Array {
                 let is_passing = is_too_light || self.tape.is_hollow(at);
                 frame.last = is_passing.then_some(at);
             } else if is_too_light {
@@ -247,7 +247,7 @@ impl Builder {
         }
     }
 
-    fn parent(&mut self) -> Option<&mut super::tape::Node> {
+    fn parent(&mut self) -> Option<&mut super::tape::TapeNode> {
         let at = self.frames.last()?.at;
         self.tape.node_mut(at)
     }
@@ -265,7 +265,7 @@ impl Builder {
             let is_passing = |&at: &usize| {
                 frame.full.is_some_and(|full| weight(at) <= full) || self.tape.is_hollow(at)
             };
-            frame.last = last.filter(|at| frame.kind == Kind::Array && is_passing(at));
+            frame.last = last.filter(|at| frame.kind == ValueKind::Array && is_passing(at));
         }
         // What is open stays, so the tape may be longer than asked; it is not shortened again for every value.
         self.limit = self.max_bytes.max(self.tape.bytes() * 2);

@@ -4,7 +4,7 @@
 //! just that. Where there are too many for that they are chosen: of an array the heaviest, the ends, and the start; of an
 //! object the heavy ones, small scalars, and the start.
 
-use super::tape::Kind;
+use super::tape::ValueKind;
 
 /// How many values share the room of an array at least, if there are so many and they are large.
 const SHARING_ITEMS: usize = 8;
@@ -37,9 +37,9 @@ pub(super) struct Child {
 
 /// Chooses among the children of a container that has `room` for them, and that lost so many before. Tells whether all of
 /// them are kept.
-pub(super) fn choose(kind: Kind, children: &mut [Child], lost: u64, room: usize) -> bool {
+pub(super) fn choose(kind: ValueKind, children: &mut [Child], lost: u64, room: usize) -> bool {
     let sharing = match kind {
-        Kind::Object => SHARING_MEMBERS,
+        ValueKind::Object => SHARING_MEMBERS,
         _ => SHARING_ITEMS,
     };
     let fair = (room / sharing).max(LEAST_USEFUL).min(room);
@@ -62,7 +62,7 @@ pub(super) fn choose(kind: Kind, children: &mut [Child], lost: u64, room: usize)
             rest: room,
         };
         match kind {
-            Kind::Object => choice.members(),
+            ValueKind::Object => choice.members(),
             _ => choice.items(),
         }
     }

@@ -5,7 +5,7 @@
 
 use super::gaps;
 use super::name;
-use super::tape::{Kind, Tape};
+use super::tape::{Tape, ValueKind};
 use super::write::{Style, cut_mark};
 
 /// How many chars of a string are worth a line.
@@ -28,22 +28,22 @@ impl Narrow {
         // A count has quotes, brackets around it, and a comma.
         let count = gaps::digits(most) + colon + "\"\"{},".len() + self.style.spacing.indent(1);
         let needed = match node.kind {
-            Kind::Plain => tape.value(at).chars().count(),
-            Kind::Text => match self.max_text(tape, at, depth) {
+            ValueKind::Plain => tape.value(at).chars().count(),
+            ValueKind::Text => match self.max_text(tape, at, depth) {
                 Some(max) => return max >= LEAST_CHARS,
                 None => 0,
             },
-            Kind::Object => count + name::OMITTED_MEMBERS.len(),
-            Kind::Array if node.has_key => count + name::OMITTED.len(),
+            ValueKind::Object => count + name::OMITTED_MEMBERS.len(),
+            ValueKind::Array if node.has_key => count + name::OMITTED.len(),
             // Brackets of its own.
-            Kind::Array => count + name::OMITTED_ITEMS.len() + 2,
+            ValueKind::Array => count + name::OMITTED_ITEMS.len() + 2,
         };
         needed <= self.room(tape, at, depth)
     }
 
     /// Returns how many chars of a string there is room for; none if that is all of it, or if it is no string.
     pub(super) fn max_text(self, tape: &Tape, at: usize, depth: usize) -> Option<usize> {
-        let node = tape.node(at).filter(|node| node.kind == Kind::Text)?;
+        let node = tape.node(at).filter(|node| node.kind == ValueKind::Text)?;
         let room = self.room(tape, at, depth).saturating_sub(2);
         let value = tape.value(at);
         let mark = |lost: u64| if lost > 0 { cut_mark(lost).len() } else { 0 };

@@ -8,12 +8,12 @@
 use super::choose::{self, Child};
 use super::narrow::Narrow;
 use super::scale::Scale;
-use super::tape::{Kind, Node, Tape};
+use super::tape::{Tape, TapeNode, ValueKind};
 use super::{name, raw};
 
 /// What is left of a document.
 #[derive(Debug)]
-pub(super) struct Pruned {
+pub(super) struct Shortened {
     pub(super) tape: Tape,
     /// The containers that are still open, from the root inwards.
     pub(super) open: Vec<Open>,
@@ -28,7 +28,7 @@ pub(super) struct Open {
 }
 
 /// Shortens a document so that it costs at most `room` on `scale`.
-pub(super) fn prune(scale: &Scale<'_>, room: usize) -> Pruned {
+pub(super) fn prune(scale: &Scale<'_>, room: usize) -> Shortened {
     run(scale, room, None)
 }
 
@@ -37,12 +37,12 @@ pub(super) fn clip(scale: &Scale<'_>, narrow: Narrow) -> Tape {
     run(scale, usize::MAX / 2, Some(narrow)).tape
 }
 
-fn run(scale: &Scale<'_>, room: usize, narrow: Option<Narrow>) -> Pruned {
+fn run(scale: &Scale<'_>, room: usize, narrow: Option<Narrow>) -> Shortened {
     let mut pruner = Pruner {
         from: scale.tape,
         scale,
         narrow,
-        out: Pruned {
+        out: Shortened {
             tape: Tape::default(),
             open: Vec::new(),
         },
@@ -55,7 +55,7 @@ struct Pruner<'t> {
     from: &'t Tape,
     scale: &'t Scale<'t>,
     narrow: Option<Narrow>,
-    out: Pruned,
+    out: Shortened,
 }
 
 /// The items that turned out hollow: their number, the most that one weighs, and one of them with its cost.
@@ -63,7 +63,7 @@ struct Pruner<'t> {
 struct Hollow {
     count: u64,
     weight: Option<u32>,
-    first: Option<(Vec<Node>, usize)>,
+    first: Option<(Vec<TapeNode>, usize)>,
 }
 
 impl Pruner<'_> {
@@ -79,8 +79,8 @@ impl Pruner<'_> {
             None => size <= room,
         };
         match node.kind {
-            Kind::Text if !is_whole => self.text(at, depth, room),
-            Kind::Object | Kind::Array if !is_whole || self.narrow.is_some() => {
+            ValueKind::Text if !is_whole => self.text(at, depth, room),
+            ValueKind::Object | ValueKind::Array if !is_whole || self.narrow.is_some() => {
                 self.container(at, depth, room)
             }
             _ => {
@@ -195,7 +195,7 @@ impl Pruner<'_> {
     /// Writes the kept children of the container at `new`; returns what they cost, and the most that one of them weighs that
     /// it lost after all.
     fn children(&mut self, new: usize, children: &[Child], depth: usize) -> (usize, Option<u32>) {
-        let is_array = self.out.tape.node(new).map(|node| node.kind) == Some(Kind::Array);
+        let is_array = self.out.tape.node(new).map(|node| node.kind) == Some(ValueKind::Array);
         let mut hollow = Hollow::default();
         let (mut used, mut left_over) = (0, 0);
         for child in children {

@@ -5,7 +5,7 @@
 use crate::cut::edge;
 
 /// The longest that a char can be as it is written: a pair of surrogates.
-const MAX_CHAR_BYTES: usize = 12;
+const MAX_RAW_CHAR_BYTES: usize = 12;
 
 /// What a backslash starts.
 enum Escape {
@@ -91,7 +91,7 @@ pub(super) fn cut(raw: &str, max_bytes: usize) -> (usize, u64) {
 
 /// The same where there are escapes: the neighbourhood of the cut is decoded, and the cut sought there.
 fn cut_escaped(raw: &str, max_bytes: usize) -> usize {
-    let context = edge::CONTEXT_BYTES * MAX_CHAR_BYTES;
+    let context = edge::CONTEXT_BYTES * MAX_RAW_CHAR_BYTES;
     let (from, until) = (max_bytes.saturating_sub(context), max_bytes + context);
     let mut window = String::new();
     // Where the chars of the window are in `raw`, by their place in the window.
@@ -183,7 +183,7 @@ fn unicode_escape(bytes: &[u8], whole: bool) -> Escape {
     let rest = bytes.get(6..).unwrap_or_default();
     match hex(rest) {
         Some(second @ 0xDC00..0xE000) => Escape::Char {
-            len: MAX_CHAR_BYTES,
+            len: MAX_RAW_CHAR_BYTES,
             char: char::from_u32(0x1_0000 + ((first - 0xD800) << 10) + (second - 0xDC00))
                 .unwrap_or(char::REPLACEMENT_CHARACTER),
         },

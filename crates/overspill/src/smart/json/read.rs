@@ -8,9 +8,10 @@
 
 use super::build::Builder;
 use super::quoted::Quotes;
-use super::tape::Kind;
+use super::tape::ValueKind;
 use super::write::Spacing;
 use crate::smart::query::Query;
+use crate::text::BYTE_ORDER_MARK;
 
 /// How deep containers may be nested.
 const MAX_DEPTH: usize = 100_000;
@@ -18,15 +19,12 @@ const MAX_DEPTH: usize = 100_000;
 /// The longest number that is kept. It cannot be shortened, and who needs a longer one does not need it in a preview.
 const MAX_NUMBER_BYTES: usize = 1024;
 
-/// What some programs write before any text: U+FEFF.
-const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
-
 /// The widest indent that is taken over.
 const MAX_INDENT: usize = 8;
 
 /// What may come next, between spaces, or what the last chunk ended in.
 #[derive(Clone, Copy, Debug)]
-enum State {
+enum ParserState {
     Root,
     /// In a byte order mark, of which so much was seen.
     InMark {
@@ -65,7 +63,7 @@ enum Digits {
 /// Takes the bytes of a document.
 #[derive(Debug)]
 pub(super) struct Parser {
-    state: State,
+    state: ParserState,
     nesting: Nesting,
     quotes: Quotes,
     /// The start of a number from an earlier chunk.
@@ -77,7 +75,7 @@ impl Parser {
     /// Makes a parser that holds up to `max_text` bytes of a string.
     pub(super) fn new(max_text: usize, weigh: fn(&str) -> u32) -> Self {
         Parser {
-            state: State::Root,
+            state: ParserState::Root,
             nesting: Nesting::default(),
             quotes: Quotes::new(max_text, weigh),
             number: Vec::new(),
@@ -105,16 +103,16 @@ impl Parser {
 
     /// Returns what was between the values of the document, if it is complete.
     pub(super) fn finish(&self) -> Option<Spacing> {
-        matches!(self.state, State::Done).then(|| self.margin.spacing())
+        matches!(self.state, ParserState::Done).then(|| self.margin.spacing())
     }
 
     /// Takes one token, or what there is of it; returns how many bytes that were.
     fn step(&mut self, rest: &[u8], builder: &mut Builder) -> Option<usize> {
         match self.state {
-            State::InMark { seen } => self.byte_order_mark(rest, seen),
-            State::InKey | State::InText => self.text(rest, builder),
-            State::InNumber(digits) => self.digits(rest, digits, builder),
-            State::InWord { word, seen } => self.word(rest, word, seen, builder),
+            ParserState::InMark { seen } => self.byte_order_mark(rest, seen),
+            ParserState::InKey | ParserState::InText => self.text(rest, builder),
+            ParserState::InNumber(digits) => self.digits(rest, digits, builder),
+            ParserState::InWord { word, seen } => self.word(rest, word, seen, builder),
             _ => {
                 let is_space = |byte: &&u8| matches!(byte, b' ' | b'\n' | b'\r' | b'\t');
                 let spaces = rest.iter().take_while(is_space).count();
@@ -129,33 +127,33 @@ impl Parser {
 
     /// Takes a byte that is structure, or the first of a value; returns whether it is used up.
     fn mark(&mut self, byte: u8, builder: &mut Builder) -> Option<usize> {
-        let was_root = matches!(self.state, State::Root);
+        let was_root = matches!(self.state, ParserState::Root);
         if !was_root {
             self.margin.close();
         } else if BYTE_ORDER_MARK.first() == Some(&byte) {
-            self.state = State::InMark { seen: 1 };
+            self.state = ParserState::InMark { seen: 1 };
             return Some(1);
         }
         match (self.state, byte) {
-            (State::Root | State::Value | State::FirstItem, b'{' | b'[') => {
+            (ParserState::Root | ParserState::Value | ParserState::FirstItem, b'{' | b'[') => {
                 self.open(byte == b'{', builder)?;
             }
-            (State::FirstItem, b']') | (State::FirstKey, b'}') => self.close(builder),
-            (State::Next, b']' | b'}') if self.nesting.is_object() == (byte == b'}') => {
+            (ParserState::FirstItem, b']') | (ParserState::FirstKey, b'}') => self.close(builder),
+            (ParserState::Next, b']' | b'}') if self.nesting.is_object() == (byte == b'}') => {
                 self.close(builder);
             }
-            (State::Next, b',') if self.nesting.is_object() => self.state = State::Key,
-            (State::Next, b',') => self.state = State::Value,
-            (State::Colon, b':') => self.state = State::Value,
-            (State::Key | State::FirstKey, b'"') => {
+            (ParserState::Next, b',') if self.nesting.is_object() => self.state = ParserState::Key,
+            (ParserState::Next, b',') => self.state = ParserState::Value,
+            (ParserState::Colon, b':') => self.state = ParserState::Value,
+            (ParserState::Key | ParserState::FirstKey, b'"') => {
                 self.quotes.start();
-                self.state = State::InKey;
+                self.state = ParserState::InKey;
             }
-            (State::Value | State::FirstItem, b'"') => {
+            (ParserState::Value | ParserState::FirstItem, b'"') => {
                 self.quotes.start();
-                self.state = State::InText;
+                self.state = ParserState::InText;
             }
-            (State::Value | State::FirstItem, _) => return self.scalar(byte),
+            (ParserState::Value | ParserState::FirstItem, _) => return self.scalar(byte),
             _ => return None,
         }
         if was_root {
@@ -169,8 +167,8 @@ impl Parser {
             return None;
         }
         self.state = match seen + 1 == BYTE_ORDER_MARK.len() {
-            true => State::Root,
-            false => State::InMark { seen: seen + 1 },
+            true => ParserState::Root,
+            false => ParserState::InMark { seen: seen + 1 },
         };
         Some(1)
     }
@@ -179,7 +177,7 @@ impl Parser {
         let word = match byte {
             b'-' | b'0'..=b'9' => {
                 self.number.clear();
-                self.state = State::InNumber(Digits::Start);
+                self.state = ParserState::InNumber(Digits::Start);
                 return Some(0);
             }
             b't' => "true",
@@ -187,18 +185,18 @@ impl Parser {
             b'n' => "null",
             _ => return None,
         };
-        self.state = State::InWord { word, seen: 1 };
+        self.state = ParserState::InWord { word, seen: 1 };
         Some(1)
     }
 
     fn open(&mut self, is_object: bool, builder: &mut Builder) -> Option<()> {
         self.nesting.push(is_object)?;
         if is_object {
-            builder.open(Kind::Object);
-            self.state = State::FirstKey;
+            builder.open(ValueKind::Object);
+            self.state = ParserState::FirstKey;
         } else {
-            builder.open(Kind::Array);
-            self.state = State::FirstItem;
+            builder.open(ValueKind::Array);
+            self.state = ParserState::FirstItem;
         }
         Some(())
     }
@@ -207,8 +205,8 @@ impl Parser {
         builder.close();
         self.nesting.pop();
         self.state = match self.nesting.depth {
-            0 => State::Done,
-            _ => State::Next,
+            0 => ParserState::Done,
+            _ => ParserState::Next,
         };
     }
 
@@ -218,12 +216,12 @@ impl Parser {
             return Some(rest.len());
         };
         let quoted = self.quotes.end(rest.get(..end)?)?;
-        if matches!(self.state, State::InKey) {
+        if matches!(self.state, ParserState::InKey) {
             builder.key(&quoted);
-            self.state = State::Colon;
+            self.state = ParserState::Colon;
         } else {
             builder.text(&quoted);
-            self.state = State::Next;
+            self.state = ParserState::Next;
         }
         Some(end + 1)
     }
@@ -239,13 +237,13 @@ impl Parser {
         if len == rest.len() {
             let room = (MAX_NUMBER_BYTES + 1).saturating_sub(self.number.len());
             self.number.extend_from_slice(seen.get(..room.min(len))?);
-            self.state = State::InNumber(digits);
+            self.state = ParserState::InNumber(digits);
             return Some(len);
         }
         if !digits.is_complete() {
             return None;
         }
-        self.state = State::Next;
+        self.state = ParserState::Next;
         if self.number.len() + len > MAX_NUMBER_BYTES {
             builder.lose();
         } else if self.number.is_empty() {
@@ -271,10 +269,10 @@ impl Parser {
         }
         if len == missing.len() {
             builder.plain(word);
-            self.state = State::Next;
+            self.state = ParserState::Next;
         } else {
             let seen = seen + len;
-            self.state = State::InWord { word, seen };
+            self.state = ParserState::InWord { word, seen };
         }
         Some(len)
     }

@@ -5,7 +5,7 @@
 
 use super::gaps;
 use super::name;
-use super::tape::{Kind, NODE_BYTES, Node, Tape};
+use super::tape::{NODE_BYTES, Tape, TapeNode, ValueKind};
 use super::write::Style;
 
 /// How many bytes of a string are worth showing.
@@ -107,9 +107,9 @@ impl<'t> Scale<'t> {
         let spacing = style.spacing;
         let key = key.map_or(0, |len| len + 2 + spacing.colon_bytes());
         let brackets = match self.tape.node(at).map(|node| node.kind) {
-            Some(Kind::Object | Kind::Array) => 1 + spacing.gap_bytes(depth),
-            Some(Kind::Text) => 2,
-            Some(Kind::Plain) | None => 0,
+            Some(ValueKind::Object | ValueKind::Array) => 1 + spacing.gap_bytes(depth),
+            Some(ValueKind::Text) => 2,
+            Some(ValueKind::Plain) | None => 0,
         };
         spacing.gap_bytes(depth) + key + brackets
     }
@@ -117,7 +117,7 @@ impl<'t> Scale<'t> {
     /// Returns the cost of saying that a value lost so much, about what it is while nobody knows which of it.
     pub(super) fn count(&self, at: usize, depth: usize, lost: u64) -> usize {
         let said = match self.tape.node(at).map(|node| node.kind) {
-            Some(Kind::Array) => gaps::likely_bytes(lost),
+            Some(ValueKind::Array) => gaps::likely_bytes(lost),
             _ => gaps::digits(lost),
         };
         self.saying(at, depth, lost, said)
@@ -129,7 +129,7 @@ impl<'t> Scale<'t> {
             return 0;
         };
         let said = match node.kind {
-            Kind::Array if node.lost > 0 => gaps::say(tape, new, node.lost).bytes(),
+            ValueKind::Array if node.lost > 0 => gaps::say(tape, new, node.lost).bytes(),
             _ => gaps::digits(node.lost),
         };
         self.saying(at, depth, node.lost, said)
@@ -146,10 +146,10 @@ impl<'t> Scale<'t> {
         let quotes = 2 + spacing.colon_bytes();
         let (outer, inner) = (spacing.gap_bytes(depth), spacing.gap_bytes(depth + 1));
         said + match node.kind {
-            Kind::Plain => 0,
-            Kind::Text => "... [ chars omitted]".len(),
-            Kind::Object => inner + name::OMITTED_MEMBERS.len() + quotes,
-            Kind::Array => match self.tape.key(at) {
+            ValueKind::Plain => 0,
+            ValueKind::Text => "... [ chars omitted]".len(),
+            ValueKind::Object => inner + name::OMITTED_MEMBERS.len() + quotes,
+            ValueKind::Array => match self.tape.key(at) {
                 Some(key) => outer + key.len() + name::OMITTED.len() + quotes,
                 None => inner + name::OMITTED_ITEMS.len() + quotes + 2,
             },
@@ -163,25 +163,25 @@ impl<'t> Scale<'t> {
         };
         let nodes = (self.tape.end(at) - at) as u64;
         let rest = match node.kind {
-            Kind::Plain => return usize::MAX,
-            Kind::Text => {
+            ValueKind::Plain => return usize::MAX,
+            ValueKind::Text => {
                 let chars = node.lost + self.tape.value(at).len() as u64;
                 LEAST_TEXT + self.count(at, depth, chars)
             }
-            Kind::Object | Kind::Array if node.has_key => self.saying(
+            ValueKind::Object | ValueKind::Array if node.has_key => self.saying(
                 at,
                 depth,
                 node.lost + nodes,
                 gaps::digits(node.lost + nodes),
             ),
-            Kind::Object | Kind::Array => {
+            ValueKind::Object | ValueKind::Array => {
                 inside.saturating_add(self.count(at, depth, node.lost + nodes))
             }
         };
         rest.saturating_add(self.frame(at, depth))
     }
 
-    fn alone(&self, at: usize, node: &Node, depth: usize) -> usize {
+    fn alone(&self, at: usize, node: &TapeNode, depth: usize) -> usize {
         let count = match node.lost {
             0 => 0,
             _ => self.count_on(self.tape, at, at, depth),

@@ -5,7 +5,7 @@
 
 /// What a value is.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum Kind {
+pub(super) enum ValueKind {
     Object,
     Array,
     /// A string.
@@ -14,16 +14,16 @@ pub(super) enum Kind {
     Plain,
 }
 
-impl Kind {
+impl ValueKind {
     pub(super) fn is_container(self) -> bool {
-        matches!(self, Kind::Object | Kind::Array)
+        matches!(self, ValueKind::Object | ValueKind::Array)
     }
 }
 
 /// A value, with its key if it is that of a member.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) struct Node {
-    pub(super) kind: Kind,
+pub(super) struct TapeNode {
+    pub(super) kind: ValueKind,
     pub(super) has_key: bool,
     /// Where its text starts: the key, then the value, both as they came but without quotes.
     start: u32,
@@ -42,12 +42,12 @@ pub(super) struct Node {
 }
 
 /// The memory that a node takes, beside its text.
-pub(super) const NODE_BYTES: usize = size_of::<Node>();
+pub(super) const NODE_BYTES: usize = size_of::<TapeNode>();
 
 /// The kept nodes of a document. Offsets are 32 bits wide: [`Builder`](super::build::Builder) sees to it that they suffice.
 #[derive(Debug, Default)]
 pub(super) struct Tape {
-    nodes: Vec<Node>,
+    nodes: Vec<TapeNode>,
     text: String,
 }
 
@@ -61,11 +61,11 @@ impl Tape {
         self.nodes.len() * NODE_BYTES + self.text.len()
     }
 
-    pub(super) fn node(&self, at: usize) -> Option<&Node> {
+    pub(super) fn node(&self, at: usize) -> Option<&TapeNode> {
         self.nodes.get(at)
     }
 
-    pub(super) fn node_mut(&mut self, at: usize) -> Option<&mut Node> {
+    pub(super) fn node_mut(&mut self, at: usize) -> Option<&mut TapeNode> {
         self.nodes.get_mut(at)
     }
 
@@ -125,7 +125,7 @@ impl Tape {
             let has_children = self.end(inner) > inner + 1;
             match node.kind {
                 _ if node.span == 0 => return false,
-                Kind::Array if has_children => {
+                ValueKind::Array if has_children => {
                     if self.end(inner + 1) < self.end(inner) {
                         return false;
                     }
@@ -138,12 +138,12 @@ impl Tape {
     }
 
     /// Takes a hollow item off the end.
-    pub(super) fn pop_hollow(&mut self, at: usize) -> Vec<Node> {
+    pub(super) fn pop_hollow(&mut self, at: usize) -> Vec<TapeNode> {
         self.nodes.split_off(at)
     }
 
     /// Puts it back. No text was added since.
-    pub(super) fn push_hollow(&mut self, nodes: Vec<Node>) {
+    pub(super) fn push_hollow(&mut self, nodes: Vec<TapeNode>) {
         self.nodes.extend(nodes);
     }
 
@@ -171,10 +171,10 @@ impl Tape {
     }
 
     /// Adds a value, whose key, if it has one, was added before. A container is open until it is closed.
-    pub(super) fn push(&mut self, kind: Kind, key_len: Option<usize>, value: &str) -> usize {
+    pub(super) fn push(&mut self, kind: ValueKind, key_len: Option<usize>, value: &str) -> usize {
         let at = self.nodes.len();
         let len = key_len.unwrap_or(0);
-        self.nodes.push(Node {
+        self.nodes.push(TapeNode {
             kind,
             has_key: key_len.is_some(),
             start: (self.text.len() - len) as u32,
@@ -208,7 +208,7 @@ impl Tape {
         let key = from.key(at);
         self.text.push_str(key.unwrap_or_default());
         let node = from.nodes.get(at);
-        let kind = node.map_or(Kind::Plain, |node| node.kind);
+        let kind = node.map_or(ValueKind::Plain, |node| node.kind);
         let value = from.value(at).get(..value_len).unwrap_or_default();
         let new = self.push(kind, key.map(str::len), value);
         if let (Some(node), Some(new)) = (node, self.nodes.get_mut(new)) {
@@ -226,7 +226,7 @@ impl Tape {
         let text = from.text.get(old..from.text_start(end));
         self.text.push_str(text.unwrap_or_default());
         let nodes = from.nodes.get(at..end).unwrap_or_default();
-        self.nodes.extend(nodes.iter().map(|node| Node {
+        self.nodes.extend(nodes.iter().map(|node| TapeNode {
             start: (node.start as usize - old + new) as u32,
             ..*node
         }));

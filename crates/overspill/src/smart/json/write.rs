@@ -2,7 +2,7 @@
 
 use super::gaps::{self, Said};
 use super::name::{self, Names};
-use super::tape::{Kind, Tape};
+use super::tape::{Tape, ValueKind};
 
 /// The most bytes of a char.
 const MAX_CHAR_BYTES: usize = 4;
@@ -92,8 +92,8 @@ impl Writer<'_> {
             return;
         };
         match node.kind {
-            Kind::Plain => self.out.push_str(self.tape.value(at)),
-            Kind::Text => {
+            ValueKind::Plain => self.out.push_str(self.tape.value(at)),
+            ValueKind::Text => {
                 self.out.push('"');
                 self.out.push_str(self.tape.value(at));
                 if node.lost > 0 {
@@ -101,13 +101,13 @@ impl Writer<'_> {
                 }
                 self.out.push('"');
             }
-            Kind::Object | Kind::Array => self.container(at, depth, node.kind),
+            ValueKind::Object | ValueKind::Array => self.container(at, depth, node.kind),
         }
     }
 
-    fn container(&mut self, at: usize, depth: usize, kind: Kind) {
+    fn container(&mut self, at: usize, depth: usize, kind: ValueKind) {
         let write = |writer: &mut Self| match kind {
-            Kind::Object => writer.object(at, depth),
+            ValueKind::Object => writer.object(at, depth),
             _ => writer.array(at, depth),
         };
         if self.style.spacing == Spacing::Wrapped && !self.is_flat {
@@ -138,7 +138,7 @@ impl Writer<'_> {
             self.key(key);
             self.value(child, depth + 1);
             let node = self.tape.node(child);
-            if let Some(node) = node.filter(|node| node.kind == Kind::Array && node.lost > 0) {
+            if let Some(node) = node.filter(|node| node.kind == ValueKind::Array && node.lost > 0) {
                 let names = names.get_or_insert_with(|| Names::of(self.tape, at));
                 let name = names.take(&format!("{key}{}", name::OMITTED));
                 self.gap(depth + 1, false);
@@ -165,7 +165,10 @@ impl Writer<'_> {
             if self.is_futile() {
                 return;
             }
-            let is_plain = self.tape.node(child).is_some_and(|n| n.kind == Kind::Plain);
+            let is_plain = self
+                .tape
+                .node(child)
+                .is_some_and(|n| n.kind == ValueKind::Plain);
             if !(is_plain && after_plain && self.follow(child, depth + 1)) {
                 self.gap(depth + 1, is_first);
                 self.value(child, depth + 1);

@@ -6,7 +6,7 @@ use serde::de::IgnoredAny;
 use super::keep;
 use crate::limits::Limits;
 use crate::smart::json::scale::Scale;
-use crate::smart::json::tape::{Kind, Tape};
+use crate::smart::json::tape::{Tape, ValueKind};
 use crate::smart::json::{prune, raw};
 
 /// A value as it is written, but for spaces.
@@ -88,7 +88,7 @@ fn write(json: &Json, space: &str, out: &mut String) {
 struct At<'t>(&'t Tape, usize);
 
 impl<'t> At<'t> {
-    fn kind(self) -> Kind {
+    fn kind(self) -> ValueKind {
         self.0.node(self.1).unwrap().kind
     }
 
@@ -121,9 +121,9 @@ impl<'t> At<'t> {
             return false;
         }
         match self.kind() {
-            Kind::Plain => self.value() == input.value(),
-            Kind::Text => self.is_start_of(input),
-            Kind::Array => {
+            ValueKind::Plain => self.value() == input.value(),
+            ValueKind::Text => self.is_start_of(input),
+            ValueKind::Array => {
                 let mut items = self.children();
                 if is_part(&items, input, lost) {
                     return true;
@@ -132,9 +132,9 @@ impl<'t> At<'t> {
                     return false;
                 };
                 let said = count.children().first().map_or("", |count| count.value());
-                count.kind() == Kind::Object && is_part(&items, input, said)
+                count.kind() == ValueKind::Object && is_part(&items, input, said)
             }
-            Kind::Object => {
+            ValueKind::Object => {
                 let inputs = input.children();
                 let is_count =
                     |member: &At<'_>| !inputs.iter().any(|input| input.key() == member.key());
@@ -216,7 +216,7 @@ fn is_part(items: &[At<'_>], input: At<'_>, said: &str) -> bool {
 fn has_idle_item(tape: &Tape) -> bool {
     (0..tape.len()).any(|at| {
         let items: Vec<usize> = tape.children(at).collect();
-        tape.node(at).unwrap().kind == Kind::Array
+        tape.node(at).unwrap().kind == ValueKind::Array
             && items.len() > 1
             && items.iter().any(|&item| tape.is_hollow(item))
     })
