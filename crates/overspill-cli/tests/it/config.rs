@@ -631,7 +631,7 @@ fn a_wrong_file_is_named_with_line_key_and_what_is_expected() {
         .collect();
     insta::assert_snapshot!(complaints.join("\n"), @r#"
     max_lnes: 5
-      overspill: `overspill.yaml` line 1: unknown key `max_lnes`, expected `max_result_chars`, `store_dir`, `retention_days`, `max_store_bytes`, `language`, `tool_output_limits`, `default`, `tools`, `summarization` or `permissions`; did you mean `max_lines`?
+      overspill: `overspill.yaml` line 1: unknown key `max_lnes`, expected `max_result_chars`, `store_dir`, `retention_days`, `max_store_bytes`, `language`, `tool_output_limits`, `default`, `tools`, `clients`, `summarization` or `permissions`; did you mean `max_lines`?
     tool_output_limits:\n  default:\n    max_line: 5
       overspill: `overspill.yaml` line 3: unknown key `max_line`, expected `max_lines`, `max_bytes`, `max_chars`, `max_tokens`, `max_line_chars`, `strategy`, `preset` or `encoding`; did you mean `max_lines`?
     tool_output_limits:\n  defaults:\n    max_lines: 5
