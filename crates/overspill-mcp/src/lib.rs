@@ -5,4 +5,7 @@
 
 mod link;
 pub mod proxy;
+mod serve;
 pub mod server;
+
+pub use self::serve::Access;

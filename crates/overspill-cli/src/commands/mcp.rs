@@ -5,7 +5,8 @@ use std::net::SocketAddr;
 use std::process::ExitCode;
 
 use anyhow::Context as _;
-use overspill_mcp::server::{Access, Offer, Server, serve_http};
+use overspill_mcp::Access;
+use overspill_mcp::server::{Offer, Server, serve_http};
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::app::App;

@@ -77,7 +77,16 @@ impl Edited {
 
     /// Writes it, without a newline.
     pub(crate) async fn write(&self, out: &mut (impl AsyncWrite + Unpin)) -> io::Result<()> {
-        let mut at = 0;
+        self.write_from(0, out).await
+    }
+
+    /// Writes it without its first bytes, in which nothing is changed.
+    pub(crate) async fn write_from(
+        &self,
+        from: u64,
+        out: &mut (impl AsyncWrite + Unpin),
+    ) -> io::Result<()> {
+        let mut at = from;
         for edit in &self.edits {
             self.copy(at..edit.range.start, out).await?;
             out.write_all(&edit.text).await?;

@@ -44,14 +44,21 @@ impl<R: AsyncRead + Unpin> Lines<R> {
     /// Returns the next line that is not empty; also one that the input ended in.
     pub(super) async fn next(&mut self) -> io::Result<Option<Taken>> {
         loop {
+            match self.next_line().await? {
+                Some(Taken::Message(line)) if line.len() == 0 => {}
+                other => return Ok(other),
+            }
+        }
+    }
+
+    /// Returns the next line; also one that the input ended in, if it is not empty.
+    pub(super) async fn next_line(&mut self) -> io::Result<Option<Taken>> {
+        loop {
             let rest = &self.chunk[self.from..self.to];
             if let Some(newline) = memchr(b'\n', rest) {
                 self.holder.push(&rest[..newline]);
                 self.from += newline + 1;
-                if !self.holder.is_empty() {
-                    return Ok(Some(self.holder.end()));
-                }
-                continue;
+                return Ok(Some(self.holder.end()));
             }
             if !rest.is_empty() {
                 self.holder.push(rest);

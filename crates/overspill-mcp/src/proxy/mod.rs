@@ -6,12 +6,14 @@
 
 mod edit;
 mod held;
+pub mod http;
 mod json;
 mod lines;
 mod outline;
 mod own;
 mod pending;
 mod rewrite;
+mod sse;
 pub mod stdio;
 
 use std::collections::HashMap;
@@ -54,9 +56,21 @@ pub struct Options {
 #[derive(Debug)]
 pub(crate) enum FromClient {
     /// It goes to the server.
-    Forward(Edited),
+    Forward(Forwarded),
     /// It is answered here.
     Answer(Vec<u8>),
+}
+
+/// A message for the server, and what HTTP says of it beside it.
+#[derive(Debug)]
+pub(crate) struct Forwarded {
+    pub(crate) message: Held,
+    /// The id of the request, as it is written; nothing if it is none.
+    pub(crate) id: Option<String>,
+    pub(crate) method: String,
+    /// What the method is used on.
+    pub(crate) name: String,
+    pub(crate) version: Option<String>,
 }
 
 /// What becomes of a message of the server.
@@ -64,8 +78,8 @@ pub(crate) enum FromClient {
 pub(crate) enum FromServer {
     /// It goes to the client.
     Forward(Edited),
-    /// It is no message; what it begins with.
-    Garbage(String),
+    /// It is no message: as it came, and what it begins with.
+    Garbage(Held, String),
 }
 
 /// A proxy between one client and one server.
@@ -79,6 +93,8 @@ pub struct Proxy {
 #[derive(Debug, Default)]
 struct State {
     pending: Pending,
+    /// The version of the protocol that the server chose.
+    version: Option<String>,
     /// What the client said it is.
     client: Option<&'static Client>,
     /// Which tool a task is of.
@@ -119,7 +135,7 @@ impl Proxy {
         let outline = match Outline::read(&held, 0..held.len()) {
             Ok(outline) => outline,
             // The server says what is wrong with it.
-            Err(Fault::Malformed) => return Ok(FromClient::Forward(Edited::unchanged(held))),
+            Err(Fault::Malformed) => Outline::default(),
             Err(Fault::Io(error)) => return Err(error),
         };
         if outline.batch.is_empty() {
@@ -127,13 +143,22 @@ impl Proxy {
                 return Ok(FromClient::Answer(answer));
             }
         } else {
-            for part in outline.batch {
+            for part in outline.batch.clone() {
                 if let Ok(outline) = Outline::read(&held, part) {
                     self.note_request(&held, &outline)?;
                 }
             }
         }
-        Ok(FromClient::Forward(Edited::unchanged(held)))
+        Ok(FromClient::Forward(forwarded(held, &outline)?))
+    }
+
+    /// Returns a proxy for another client of the same server.
+    pub(crate) fn fork(&self) -> Proxy {
+        Proxy {
+            host: self.host.clone(),
+            options: self.options.clone(),
+            state: Mutex::default(),
+        }
     }
 
     /// Notes a request, and answers it if it is for us.
@@ -202,16 +227,29 @@ impl Proxy {
 
     /// Takes a message of the server.
     pub(crate) fn from_server(&self, held: Held) -> io::Result<FromServer> {
-        let outline = match Outline::read(&held, 0..held.len()) {
+        let all = 0..held.len();
+        self.from_server_at(held, all)
+    }
+
+    /// Takes a message of the server that is a part of a line.
+    pub(crate) fn from_server_at(&self, held: Held, part: Range<u64>) -> io::Result<FromServer> {
+        let outline = match Outline::read(&held, part) {
             Ok(outline) => outline,
-            Err(Fault::Malformed) => return Ok(FromServer::Garbage(start_of(&held)?)),
+            Err(Fault::Malformed) => {
+                let start = start_of(&held)?;
+                return Ok(FromServer::Garbage(held, start));
+            }
             Err(Fault::Io(error)) => return Err(error),
         };
         let mut edits = Vec::new();
         if outline.batch.is_empty() {
+            if let Some(version) = &outline.version {
+                self.state().version = Some(text_at(&held, version)?);
+            }
             let is_message = outline.method.is_some() || outline.id.is_some();
             if !is_message && !outline.has_error {
-                return Ok(FromServer::Garbage(start_of(&held)?));
+                let start = start_of(&held)?;
+                return Ok(FromServer::Garbage(held, start));
             }
             edits = self.edits(&held, &outline)?;
         }
@@ -328,6 +366,18 @@ impl Proxy {
         pending::id_of(start, end).map(|id| refusal(&id, UNUSABLE, &message))
     }
 
+    /// Returns the answer to a request that the server could not be asked, or did not answer; nothing if it was answered.
+    pub(crate) fn failed(&self, id: &str, why: &str) -> Option<Vec<u8>> {
+        self.state().pending.take(id)?;
+        let message = format!("overspill: the server `{}` {why}", self.options.name);
+        Some(refusal(id, SERVER_GONE, &message))
+    }
+
+    /// Returns the version of the protocol that the server chose.
+    pub(crate) fn version(&self) -> Option<String> {
+        self.state().version.clone()
+    }
+
     /// Tells whether a request waits for its answer.
     pub(crate) fn is_waited_for(&self) -> bool {
         !self.state().pending.is_empty()
@@ -341,6 +391,30 @@ impl Proxy {
             .map(|id| refusal(id, SERVER_GONE, &message))
             .collect()
     }
+}
+
+fn forwarded(held: Held, outline: &Outline) -> io::Result<Forwarded> {
+    let text = |range: &Option<Range<u64>>| match range {
+        Some(range) => text_at(&held, range),
+        None => Ok(String::new()),
+    };
+    let method = text(&outline.method)?;
+    let name = match outline.name {
+        Some(_) => text(&outline.name)?,
+        None => text(&outline.uri)?,
+    };
+    let version = text(&outline.version)?;
+    let id = match (&outline.id, &outline.method) {
+        (Some(id), Some(_)) => Some(held.bytes(id.clone())?),
+        _ => None,
+    };
+    Ok(Forwarded {
+        id: id.map(|id| String::from_utf8_lossy(&id).into_owned()),
+        method,
+        name,
+        version: Some(version).filter(|version| !version.is_empty()),
+        message: held,
+    })
 }
 
 /// Returns an answer that is an error.

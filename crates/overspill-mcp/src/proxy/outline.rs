@@ -67,6 +67,8 @@ pub(super) struct Outline {
     pub(super) client: Option<Range<u64>>,
     pub(super) query: Option<Range<u64>>,
     pub(super) arguments: Option<Range<u64>>,
+    /// The version of the protocol that a request or the answer to `initialize` names.
+    pub(super) version: Option<Range<u64>>,
     pub(super) body: Body,
     pub(super) tools: Vec<ToolEntry>,
     pub(super) tool_list: Option<Range<u64>>,
@@ -194,6 +196,10 @@ impl Outline {
             ["result"] => self.has_result = true,
             ["error"] => self.has_error = true,
             ["params", "name"] => self.name = value,
+            ["result", "protocolVersion"]
+            | ["params", "_meta", "io.modelcontextprotocol/protocolVersion"] => {
+                self.version = value;
+            }
             ["params", "uri"] => self.uri = value,
             ["params", "arguments"] => self.arguments = value,
             ["params" | "result", "taskId"] | ["result", "task", "taskId"] => self.task = value,

@@ -153,7 +153,9 @@ impl Link<'_> {
         while let Some(taken) = lines.next().await? {
             match taken {
                 Taken::Message(held) => match decided(held, |held| self.proxy.from_client(held))? {
-                    FromClient::Forward(message) => self.ask(&message).await?,
+                    FromClient::Forward(forwarded) => {
+                        self.ask(&Edited::unchanged(forwarded.message)).await?;
+                    }
                     FromClient::Answer(answer) => self.tell(&answer).await?,
                 },
                 // Of a request that cannot be held only an error can come.
@@ -176,7 +178,7 @@ impl Link<'_> {
             match taken {
                 Taken::Message(held) => match decided(held, |held| self.proxy.from_server(held))? {
                     FromServer::Forward(message) => self.send(&message).await?,
-                    FromServer::Garbage(start) => self.report.say(&format!(
+                    FromServer::Garbage(_, start) => self.report.say(&format!(
                         "`{}` printed a line that is no message: {start}",
                         self.proxy.name()
                     )),

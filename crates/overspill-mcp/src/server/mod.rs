@@ -25,7 +25,7 @@ use serde_json::Value;
 
 pub(crate) use self::catalogue::wider_cut;
 pub use self::catalogue::{Offer, listing};
-pub use self::http::{Access, serve_http};
+pub use self::http::serve_http;
 
 /// How often a call that is still at work says so.
 const PROGRESS: Duration = Duration::from_secs(1);

@@ -1,0 +1,269 @@
+//! A client at standard input and output, and a server at an address.
+//!
+//! Each message of the client is a request; what comes back is one message, a stream of them, or nothing. A stream of what
+//! the server says by itself is listened to beside, if the server has one.
+
+use std::io;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use reqwest::header::HeaderMap;
+use reqwest::{Method, Response, StatusCode};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, BufWriter};
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+
+use super::super::lines::{Lines, Report, decided};
+use super::super::sse::{self, Emit};
+use super::super::{Edited, Forwarded, FromClient, FromServer, Held, Holder, Proxy, Taken};
+use super::Upstream;
+use super::upstream::{body, cause, is_events, reader, set};
+
+/// How long answers are waited for that are under way when the client has said all it had to say.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// How much of a refusal is told.
+const REFUSAL_BYTES: usize = 300;
+
+type Out = Arc<tokio::sync::Mutex<BufWriter<rmcp::transport::io::StdioWriter>>>;
+
+/// Relays until the client goes away, or until `until` is done.
+pub async fn bridge(
+    proxy: Proxy,
+    upstream: Upstream,
+    report: &dyn Report,
+    until: impl Future<Output = ()>,
+) -> io::Result<()> {
+    let (input, output) = rmcp::transport::io::stdio_pipes();
+    let bridge = Arc::new(Bridge {
+        proxy,
+        upstream,
+        out: Arc::new(tokio::sync::Mutex::new(BufWriter::new(output))),
+        session: Mutex::default(),
+    });
+    let mut tasks = JoinSet::new();
+    let mut lines = Lines::new(input, bridge.proxy.scratch());
+    tokio::pin!(until);
+    loop {
+        let taken = tokio::select! {
+            taken = lines.next() => taken?,
+            () = &mut until => None,
+        };
+        match taken {
+            Some(Taken::Message(held)) => {
+                match decided(held, |held| bridge.proxy.from_client(held))? {
+                    FromClient::Answer(answer) => bridge.tell(&answer).await?,
+                    FromClient::Forward(forwarded) => {
+                        bridge.forward(forwarded, &mut tasks).await?;
+                    }
+                }
+            }
+            Some(Taken::Lost { why, start, end }) => {
+                if let Some(answer) = bridge.proxy.refuse(&why, &start, &end) {
+                    bridge.tell(&answer).await?;
+                }
+            }
+            None => break,
+        }
+        while tasks.try_join_next().is_some() {}
+    }
+    let answered =
+        async { while bridge.proxy.is_waited_for() && tasks.join_next().await.is_some() {} };
+    if timeout(PATIENCE, answered).await.is_err() {
+        report.say(&format!("`{}` did not answer in time", bridge.proxy.name()));
+    }
+    tasks.abort_all();
+    bridge.end_session().await;
+    Ok(())
+}
+
+/// Sends the messages of events on as lines, each whole before another.
+struct LinesOut(Out);
+
+impl Emit for LinesOut {
+    async fn message(&mut self, line: &Edited, at: u64) -> io::Result<()> {
+        let mut out = self.0.lock().await;
+        line.write_from(at, &mut *out).await?;
+        out.write_all(b"\n").await?;
+        out.flush().await
+    }
+
+    async fn other(&mut self, _line: Held) -> io::Result<()> {
+        Ok(())
+    }
+
+    async fn own(&mut self, message: &[u8]) -> io::Result<()> {
+        let mut out = self.0.lock().await;
+        out.write_all(message).await?;
+        out.write_all(b"\n").await?;
+        out.flush().await
+    }
+
+    async fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+struct Bridge {
+    proxy: Proxy,
+    upstream: Upstream,
+    out: Out,
+    /// The session that the server began.
+    session: Mutex<Option<String>>,
+}
+
+impl Bridge {
+    /// Sends a message to the server. The first must be answered before there is a session for others; the rest need not wait
+    /// for each other, but a notification must not be overtaken by what follows it.
+    async fn forward(
+        self: &Arc<Self>,
+        forwarded: Forwarded,
+        tasks: &mut JoinSet<()>,
+    ) -> io::Result<()> {
+        let method = forwarded.method.clone();
+        let is_first = matches!(method.as_str(), "initialize" | "server/discover");
+        let is_request = forwarded.id.is_some();
+        let this = Arc::clone(self);
+        let work = async move { this.ask(forwarded).await };
+        if is_first || !is_request {
+            work.await;
+        } else {
+            tasks.spawn(work);
+        }
+        if method == "notifications/initialized" {
+            let this = Arc::clone(self);
+            tasks.spawn(async move { this.listen().await });
+        }
+        Ok(())
+    }
+
+    /// Asks the server, and passes on what it answers; if it does not, says so.
+    async fn ask(&self, forwarded: Forwarded) {
+        let id = forwarded.id.clone();
+        let why = match self.post(forwarded).await {
+            Ok(response) => match self.answer(response).await {
+                Ok(()) => "ended its answer without a result".to_owned(),
+                Err(error) => format!("broke off its answer: {error}"),
+            },
+            Err(why) => why,
+        };
+        if let Some(answer) = id.and_then(|id| self.proxy.failed(&id, &why)) {
+            // A client that does not read is gone.
+            let _ = self.tell(&answer).await;
+        }
+    }
+
+    async fn post(&self, forwarded: Forwarded) -> Result<Response, String> {
+        let mut headers = Upstream::message_headers();
+        self.add_session(&mut headers, forwarded.version.as_deref());
+        set(&mut headers, "mcp-method", &forwarded.method);
+        if !forwarded.name.is_empty() {
+            set(&mut headers, "mcp-name", &forwarded.name);
+        }
+        let request = self
+            .upstream
+            .request(Method::POST, headers)
+            .body(body(forwarded.message));
+        let response = request
+            .send()
+            .await
+            .map_err(|error| format!("cannot be reached: {}", cause(&error)))?;
+        if let Some(session) = response.headers().get("mcp-session-id")
+            && let Ok(session) = session.to_str()
+        {
+            *self.session.lock().unwrap_or_else(PoisonError::into_inner) = Some(session.to_owned());
+        }
+        Ok(response)
+    }
+
+    /// Passes on the answer to a request.
+    async fn answer(&self, response: Response) -> io::Result<()> {
+        let status = response.status();
+        if is_events(response.headers()) {
+            return self.events(response).await;
+        }
+        let mut holder = Holder::new(self.proxy.scratch());
+        let mut input = reader(response);
+        let mut chunk = vec![0; 64 << 10];
+        loop {
+            match input.read(&mut chunk).await? {
+                0 => break,
+                len => holder.push(&chunk[..len]),
+            }
+        }
+        match holder.end() {
+            Taken::Message(held) if held.len() == 0 => match status.is_success() {
+                true => Ok(()),
+                false => Err(io::Error::other(format!("HTTP {status}"))),
+            },
+            Taken::Message(held) => {
+                let start = held.bytes(0..REFUSAL_BYTES as u64)?;
+                match decided(held, |held| self.proxy.from_server(held))? {
+                    FromServer::Forward(message) => {
+                        let mut out = self.out.lock().await;
+                        message.write(&mut *out).await?;
+                        out.write_all(b"\n").await?;
+                        out.flush().await
+                    }
+                    FromServer::Garbage(..) => {
+                        let start = String::from_utf8_lossy(&start);
+                        Err(io::Error::other(format!("HTTP {status}: {}", start.trim())))
+                    }
+                }
+            }
+            Taken::Lost { why, start, end } => {
+                for answer in self.proxy.lost(&why, &start, &end) {
+                    self.tell(&answer).await?;
+                }
+                Ok(())
+            }
+        }
+    }
+
+    async fn events(&self, response: Response) -> io::Result<()> {
+        let mut out = LinesOut(Arc::clone(&self.out));
+        sse::relay(&self.proxy, reader(response), &mut out).await
+    }
+
+    /// Listens to what the server says by itself. A server that says nothing so refuses, which is no trouble.
+    async fn listen(&self) {
+        let mut headers = HeaderMap::new();
+        set(&mut headers, "accept", "text/event-stream");
+        self.add_session(&mut headers, None);
+        let request = self.upstream.request(Method::GET, headers).send();
+        if let Ok(response) = request.await
+            && response.status() == StatusCode::OK
+            && is_events(response.headers())
+        {
+            // When it ends there is nothing more to hear.
+            let _ = self.events(response).await;
+        }
+    }
+
+    async fn end_session(&self) {
+        let mut headers = HeaderMap::new();
+        self.add_session(&mut headers, None);
+        if headers.contains_key("mcp-session-id") {
+            let request = self.upstream.request(Method::DELETE, headers).send();
+            let _ = timeout(Duration::from_secs(2), request).await;
+        }
+    }
+
+    fn add_session(&self, headers: &mut HeaderMap, version: Option<&str>) {
+        let session = self.session.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(session) = session.as_deref() {
+            set(headers, "mcp-session-id", session);
+        }
+        let chosen = version.map(str::to_owned).or_else(|| self.proxy.version());
+        if let Some(version) = chosen {
+            set(headers, "mcp-protocol-version", &version);
+        }
+    }
+
+    async fn tell(&self, message: &[u8]) -> io::Result<()> {
+        let mut out = self.out.lock().await;
+        out.write_all(message).await?;
+        out.write_all(b"\n").await?;
+        out.flush().await
+    }
+}
