@@ -57,8 +57,17 @@ pub(crate) enum Command {
     /// Serve the tools over MCP, to the client at standard input and output
     Mcp(McpArgs),
     /// Bound the results of any MCP server
-    #[command(override_usage = "overspill proxy [OPTIONS] -- <CMD>...")]
+    ///
+    /// With `--config FILE` and neither a command nor an address, FILE is a client's configuration, and is printed with every
+    /// server in it behind the proxy.
+    #[command(
+        override_usage = "overspill proxy [OPTIONS] -- <CMD>...\n       overspill proxy [OPTIONS] --url <URL>"
+    )]
     Proxy(ProxyArgs),
+    /// Put the proxy before the MCP servers of your agents: print the change, or make it
+    Install(InstallArgs),
+    /// Take the proxy away from before the MCP servers of your agents: print the change, or make it
+    Uninstall(InstallArgs),
     /// Show, write or check the configuration
     Config(ConfigArgs),
     /// Print shell completions
@@ -139,9 +148,50 @@ pub(crate) struct ProxyArgs {
     /// Do not offer the client `overspill_read` and `overspill_grep`
     #[arg(long)]
     pub(crate) no_tools: bool,
+    /// The server's address, if it is not a command
+    #[arg(long, value_name = "URL", conflicts_with = "command")]
+    pub(crate) url: Option<String>,
+    /// A header for the server at the address; may be given several times
+    #[arg(long, value_name = "NAME: VALUE", requires = "url")]
+    pub(crate) header: Vec<String>,
+    /// Serve HTTP at this address, path `/mcp`, instead of standard input and output; one that is not loopback needs
+    /// OVERSPILL_MCP_TOKEN
+    #[arg(long, value_name = "ADDR", requires = "url")]
+    pub(crate) http: Option<SocketAddr>,
     /// The server's command and its arguments
-    #[arg(required = true, last = true, value_name = "CMD")]
+    #[arg(last = true, value_name = "CMD")]
     pub(crate) command: Vec<OsString>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct InstallArgs {
+    /// Whose configuration; all that are found if none is named
+    #[arg(value_enum)]
+    pub(crate) agent: Option<AgentName>,
+    /// A file other than the agent's usual ones
+    #[arg(long, value_name = "FILE")]
+    pub(crate) file: Option<PathBuf>,
+    /// Make the change; without it the change is only printed
+    #[arg(long)]
+    pub(crate) write: bool,
+    /// Only this server; may be given several times
+    #[arg(long, value_name = "NAME")]
+    pub(crate) only: Vec<String>,
+}
+
+/// An agent whose configuration is known.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
+pub(crate) enum AgentName {
+    /// Claude Code: `.mcp.json` and `~/.claude.json`
+    Claude,
+    /// Codex: `config.toml` in `$CODEX_HOME`, `~/.codex` or `.codex`
+    Codex,
+    /// opencode: `opencode.json` or `opencode.jsonc`, here or in `~/.config/opencode`
+    Opencode,
+    /// Gemini CLI: `.gemini/settings.json`, here or in the home
+    Gemini,
+    /// Cursor: `.cursor/mcp.json`, here or in the home
+    Cursor,
 }
 
 #[derive(Debug, Args)]

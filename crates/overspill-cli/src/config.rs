@@ -143,6 +143,46 @@ pub(crate) fn program() -> String {
     }
 }
 
+/// Returns how a client starts this program: by its name if that leads here, else by its path.
+pub(crate) fn installed_program() -> anyhow::Result<String> {
+    const NAME: &str = "overspill";
+    let own = std::env::current_exe().context("where this program is")?;
+    let path = variable("PATH").unwrap_or_default();
+    // A relative directory would be another one for the client.
+    let found = std::env::split_paths(&path)
+        .filter(|dir| dir.is_absolute())
+        .map(|dir| dir.join(NAME))
+        .find(|file| file.is_file());
+    let leads_here = |file: PathBuf| file.canonicalize().ok() == own.canonicalize().ok();
+    if found.is_some_and(leads_here) {
+        return Ok(NAME.to_owned());
+    }
+    let shown = own.display().to_string();
+    own.into_os_string().into_string().map_err(|_| {
+        usage_error(format!(
+            "`{shown}`, where this program is, is not UTF-8 text: put it on the `PATH`"
+        ))
+    })
+}
+
+/// Returns the user's home.
+pub(crate) fn home() -> Option<PathBuf> {
+    variable("HOME").map(PathBuf::from)
+}
+
+/// Returns where Claude Code keeps its file of the user.
+pub(crate) fn claude_directory() -> Option<PathBuf> {
+    variable("CLAUDE_CONFIG_DIR")
+        .map(PathBuf::from)
+        .or_else(home)
+}
+
+/// Returns where Codex keeps its files of the user.
+pub(crate) fn codex_directory() -> Option<PathBuf> {
+    let chosen = variable("CODEX_HOME").map(PathBuf::from);
+    chosen.or_else(|| Some(home()?.join(".codex")))
+}
+
 #[expect(
     clippy::disallowed_methods,
     reason = "the one place that reads the environment"
@@ -151,11 +191,12 @@ fn variable(name: &str) -> Option<OsString> {
     std::env::var_os(name).filter(|value| !value.is_empty())
 }
 
-fn user_directory() -> Option<PathBuf> {
+/// Returns where programs keep configurations of the user.
+pub(crate) fn user_directory() -> Option<PathBuf> {
     let chosen = variable("XDG_CONFIG_HOME")
         .map(PathBuf::from)
         .filter(|path| path.is_absolute());
-    chosen.or_else(|| variable("HOME").map(|home| PathBuf::from(home).join(".config")))
+    chosen.or_else(|| home().map(|home| home.join(".config")))
 }
 
 /// Writes a new configuration file into the root.

@@ -43,21 +43,26 @@ pub(crate) fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
 }
 
 async fn over_http(server: Server, address: SocketAddr) -> anyhow::Result<()> {
-    let token = config::token();
-    let access = Access::new(address, token.as_deref()).ok_or_else(|| {
+    serve_http(server, access(address)?, listening, terminated())
+        .await
+        .with_context(|| format!("`--http {address}`"))
+}
+
+/// Returns who may call at an address.
+pub(crate) fn access(address: SocketAddr) -> anyhow::Result<Access> {
+    Access::new(address, config::token().as_deref()).ok_or_else(|| {
         usage_error(format!(
             "`--http {address}` is not loopback, so a token is required: set `{TOKEN_VARIABLE}`"
         ))
-    })?;
-    let ready = |address: SocketAddr| {
-        drop(writeln!(
-            std::io::stderr(),
-            "overspill: listening on http://{address}/mcp"
-        ));
-    };
-    serve_http(server, access, ready, terminated())
-        .await
-        .with_context(|| format!("`--http {address}`"))
+    })
+}
+
+/// Says where a server listens.
+pub(crate) fn listening(address: SocketAddr) {
+    drop(writeln!(
+        std::io::stderr(),
+        "overspill: listening on http://{address}/mcp"
+    ));
 }
 
 /// Waits for the signal to end.

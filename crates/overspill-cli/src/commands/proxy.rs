@@ -2,16 +2,22 @@
 
 use std::ffi::OsString;
 use std::io::Write as _;
-use std::path::Path;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Context as _;
+use clap::ArgMatches;
+use overspill::io_cause;
+use overspill_mcp::proxy::http::{Upstream, bridge, gateway};
 use overspill_mcp::proxy::{Options, Proxy, Report, stdio};
 
-use crate::app::App;
+use crate::app::{App, deepest};
 use crate::args::ProxyArgs;
-use crate::commands::mcp::{runtime, terminated};
-use crate::config;
+use crate::commands::install;
+use crate::commands::mcp::{access, listening, runtime, terminated};
+use crate::exit::usage_error;
+use crate::{config, output};
 
 /// Says on stderr what is not a message.
 struct Stderr;
@@ -23,20 +29,86 @@ impl Report for Stderr {
 }
 
 /// Relays until the client or the server goes away.
-pub(crate) fn run(app: App, args: &ProxyArgs) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(matches: &ArgMatches, args: &ProxyArgs) -> anyhow::Result<ExitCode> {
+    if args.command.is_empty() && args.url.is_none() {
+        return print_wrapped(matches);
+    }
+    let app = App::new(matches)?;
+    let named = || match &args.url {
+        Some(url) => named_by_address(url),
+        None => named_by(&args.command),
+    };
     let options = Options {
-        name: args.name.clone().unwrap_or_else(|| named_by(&args.command)),
+        name: args.name.clone().unwrap_or_else(named),
         offers_tools: !args.no_tools,
         scratch: config::scratch(),
     };
     let proxy = Proxy::new(app.host, options);
     let runtime = runtime()?;
-    let ended = runtime
-        .block_on(stdio::relay(&proxy, &args.command, &Stderr, terminated()))
-        .with_context(|| format!("server `{}`", shown(&args.command)))?;
+    let code = match &args.url {
+        Some(url) => {
+            let upstream = Upstream::new(url, &args.header).map_err(usage_error)?;
+            runtime.block_on(to_address(proxy, upstream, args.http))?;
+            0
+        }
+        None => {
+            let ended = runtime
+                .block_on(stdio::relay(&proxy, &args.command, &Stderr, terminated()))
+                .with_context(|| format!("server `{}`", shown(&args.command)))?;
+            ended.map_or(0, |status| status.code().unwrap_or(1))
+        }
+    };
     runtime.shutdown_background();
-    let code = ended.map_or(0, |status| status.code().unwrap_or(1));
     Ok(ExitCode::from(u8::try_from(code).unwrap_or(1)))
+}
+
+async fn to_address(
+    proxy: Proxy,
+    upstream: Upstream,
+    http: Option<SocketAddr>,
+) -> anyhow::Result<()> {
+    let Some(address) = http else {
+        return bridge(proxy, upstream, &Stderr, terminated())
+            .await
+            .context("standard input and output");
+    };
+    gateway(proxy, upstream, access(address)?, listening, terminated())
+        .await
+        .with_context(|| format!("`--http {address}`"))
+}
+
+/// Prints a client's configuration with every server in it behind the proxy.
+fn print_wrapped(matches: &ArgMatches) -> anyhow::Result<ExitCode> {
+    let Some(path) = deepest(matches).get_one::<PathBuf>("config") else {
+        return Err(usage_error(
+            "no server: give its command behind `--`, its address with `--url`, or a client's configuration with `--config`",
+        ));
+    };
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| usage_error(format!("`{}`: {}", path.display(), io_cause(&error))))?;
+    let dialect = &install::agents::of_file(path).dialect;
+    let wrapped = install::wrapped(&text, dialect, &config::installed_program()?)?;
+    output::print(wrapped.as_bytes())?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Returns the name of a server by its address.
+fn named_by_address(url: &str) -> String {
+    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
+    let host = rest.split(['/', ':', '?']).next().unwrap_or_default();
+    plain(host)
+}
+
+fn plain(name: &str) -> String {
+    name.chars()
+        .map(|c| {
+            if c.is_alphanumeric() || c == '-' {
+                c
+            } else {
+                '_'
+            }
+        })
+        .collect()
 }
 
 /// Returns the name of a server by its command: what is run, not what runs it.

@@ -2,7 +2,7 @@
 
 use crate::support::Sandbox;
 
-const COMMANDS: [&str; 15] = [
+const COMMANDS: [&str; 17] = [
     "truncate",
     "run",
     "show",
@@ -15,6 +15,8 @@ const COMMANDS: [&str; 15] = [
     "tools",
     "list",
     "clean",
+    "install",
+    "uninstall",
     "config",
     "completions",
     "man",

@@ -22,6 +22,8 @@ mod generate;
 mod grep;
 /// Searching in trees that are out to make trouble, beside ripgrep.
 mod grep_tree;
+/// The proxy before the servers of an agent, and away again: every format, byte for byte.
+mod install;
 /// A command under overspill: exit codes, signals, streams, control codes.
 mod run;
 /// The tool `Run`: exit codes, time limits, what it leaves behind, where it runs.

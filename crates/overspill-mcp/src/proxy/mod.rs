@@ -131,7 +131,7 @@ impl Proxy {
     }
 
     /// Takes a message of the client.
-    pub(crate) fn from_client(&self, held: Held) -> io::Result<FromClient> {
+    pub(crate) fn client_said(&self, held: Held) -> io::Result<FromClient> {
         let outline = match Outline::read(&held, 0..held.len()) {
             Ok(outline) => outline,
             // The server says what is wrong with it.
@@ -226,13 +226,13 @@ impl Proxy {
     }
 
     /// Takes a message of the server.
-    pub(crate) fn from_server(&self, held: Held) -> io::Result<FromServer> {
+    pub(crate) fn server_said(&self, held: Held) -> io::Result<FromServer> {
         let all = 0..held.len();
-        self.from_server_at(held, all)
+        self.server_said_at(held, all)
     }
 
     /// Takes a message of the server that is a part of a line.
-    pub(crate) fn from_server_at(&self, held: Held, part: Range<u64>) -> io::Result<FromServer> {
+    pub(crate) fn server_said_at(&self, held: Held, part: Range<u64>) -> io::Result<FromServer> {
         let outline = match Outline::read(&held, part) {
             Ok(outline) => outline,
             Err(Fault::Malformed) => {

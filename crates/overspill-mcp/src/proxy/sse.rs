@@ -94,8 +94,10 @@ async fn send(proxy: &Proxy, event: Vec<Held>, out: &mut impl Emit) -> io::Resul
             out.other(line).await?;
             continue;
         }
-        let (at, end) = (DATA.len() as u64, line.len());
-        match decided(line, |line| proxy.from_server_at(line, at..end))? {
+        let (mut at, end) = (DATA.len() as u64, line.len());
+        // One space belongs to the event.
+        at += u64::from(line.bytes(at..at + 1)? == b" ");
+        match decided(line, |line| proxy.server_said_at(line, at..end))? {
             FromServer::Forward(message) => out.message(&message, at).await?,
             FromServer::Garbage(line, _) => out.other(line).await?,
         }

@@ -56,8 +56,8 @@ pub async fn relay(
         .stdout
         .take()
         .ok_or_else(|| io::Error::other("the server has no output"))?;
-    let mut from_client = pin!(link.from_client(client_in));
-    let mut from_server = pin!(link.from_server(server_out));
+    let mut from_client = pin!(link.hear_client(client_in));
+    let mut from_server = pin!(link.hear_server(server_out));
     let is_server_gone = tokio::select! {
         _ = &mut from_client => false,
         _ = &mut from_server => true,
@@ -148,11 +148,11 @@ struct Link<'p> {
 }
 
 impl Link<'_> {
-    async fn from_client(&self, input: impl AsyncRead + Unpin) -> io::Result<()> {
+    async fn hear_client(&self, input: impl AsyncRead + Unpin) -> io::Result<()> {
         let mut lines = Lines::new(input, self.proxy.scratch());
         while let Some(taken) = lines.next().await? {
             match taken {
-                Taken::Message(held) => match decided(held, |held| self.proxy.from_client(held))? {
+                Taken::Message(held) => match decided(held, |held| self.proxy.client_said(held))? {
                     FromClient::Forward(forwarded) => {
                         self.ask(&Edited::unchanged(forwarded.message)).await?;
                     }
@@ -172,11 +172,11 @@ impl Link<'_> {
         Ok(())
     }
 
-    async fn from_server(&self, input: impl AsyncRead + Unpin) -> io::Result<()> {
+    async fn hear_server(&self, input: impl AsyncRead + Unpin) -> io::Result<()> {
         let mut lines = Lines::new(input, self.proxy.scratch());
         while let Some(taken) = lines.next().await? {
             match taken {
-                Taken::Message(held) => match decided(held, |held| self.proxy.from_server(held))? {
+                Taken::Message(held) => match decided(held, |held| self.proxy.server_said(held))? {
                     FromServer::Forward(message) => self.send(&message).await?,
                     FromServer::Garbage(_, start) => self.report.say(&format!(
                         "`{}` printed a line that is no message: {start}",

@@ -51,7 +51,7 @@ pub async fn bridge(
         };
         match taken {
             Some(Taken::Message(held)) => {
-                match decided(held, |held| bridge.proxy.from_client(held))? {
+                match decided(held, |held| bridge.proxy.client_said(held))? {
                     FromClient::Answer(answer) => bridge.tell(&answer).await?,
                     FromClient::Forward(forwarded) => {
                         bridge.forward(forwarded, &mut tasks).await?;
@@ -198,7 +198,7 @@ impl Bridge {
             },
             Taken::Message(held) => {
                 let start = held.bytes(0..REFUSAL_BYTES as u64)?;
-                match decided(held, |held| self.proxy.from_server(held))? {
+                match decided(held, |held| self.proxy.server_said(held))? {
                     FromServer::Forward(message) => {
                         let mut out = self.out.lock().await;
                         message.write(&mut *out).await?;

@@ -70,7 +70,7 @@ impl Gateway {
         };
         let mut message = Held::Memory(bytes.to_vec());
         if message.len() > 0 {
-            message = match decided(message, |held| proxy.from_client(held)) {
+            message = match decided(message, |held| proxy.client_said(held)) {
                 Ok(FromClient::Forward(forwarded)) => forwarded.message,
                 Ok(FromClient::Answer(answer)) => return json(answer),
                 Err(error) => {
@@ -163,7 +163,7 @@ async fn relay_whole(
         }
     }
     match holder.end() {
-        Taken::Message(held) => match decided(held, |held| proxy.from_server(held))? {
+        Taken::Message(held) => match decided(held, |held| proxy.server_said(held))? {
             FromServer::Forward(message) => message.write(&mut to).await?,
             FromServer::Garbage(held, _) => {
                 super::super::Edited::unchanged(held).write(&mut to).await?;
