@@ -77,6 +77,6 @@ pub(crate) async fn terminated() {
             _ = terminate.recv() => {}
         }
     } else {
-        std::future::pending().await
+        std::future::pending::<()>().await;
     }
 }

@@ -33,7 +33,6 @@ pub use self::lines::Report;
 use self::outline::Outline;
 use self::pending::{Asked, Pending};
 use self::rewrite::{Kind, text_at};
-use crate::link;
 use crate::server::resources;
 
 /// The server cannot be asked any more.
@@ -170,9 +169,15 @@ impl Proxy {
             Asked::Call { tool, .. } if self.is_own(tool) => {
                 let arguments = arguments(held, outline)?;
                 let host = self.host.clone().for_client(self.state().client);
-                Ok(own::call(tool, arguments, &host))
+                let mut result = own::call(tool, arguments, &host);
+                // A request that names its version is of the wire on which every result names its type.
+                if outline.version.is_some() {
+                    result["resultType"] = json!("complete");
+                }
+                Ok(result)
             }
-            Asked::Resource { uri } if uri.starts_with(link::SCHEME) => {
+            // The server may be one of ours, with spills of its own.
+            Asked::Resource { uri } if resources::has(&self.host, uri) => {
                 let host = self.host.clone().for_client(self.state().client);
                 resources::read(&host, uri)
                     .map(|result| json!(result))

@@ -5,6 +5,8 @@ use overspill_tools::grep::Grep;
 use overspill_tools::read::Read;
 use serde_json::{Map, Value, json};
 
+use crate::server::answer::fitted;
+
 /// Reads a spill by lines.
 pub(super) const READ: &str = "overspill_read";
 /// Searches a spill.
@@ -67,5 +69,6 @@ pub(super) fn call(name: &str, arguments: Map<String, Value>, host: &Host) -> Va
         ),
     };
     let is_error = envelope.status == overspill::Status::Error;
-    json!({ "content": [{ "type": "text", "text": envelope.text }], "isError": is_error })
+    let text = fitted(&envelope, name, host);
+    json!({ "content": [{ "type": "text", "text": text }], "isError": is_error })
 }

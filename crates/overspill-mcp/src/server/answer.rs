@@ -25,15 +25,24 @@ pub(super) fn result(envelope: &Envelope, tool: &str, host: &Host) -> CallToolRe
     result
 }
 
-/// Returns the text, cut once more where the client would cut it: only then is it cut so that the model is told.
-fn fitted(envelope: &Envelope, tool: &str, host: &Host) -> String {
-    let effective = host.settings().effective(tool);
-    let Some(client) = effective.client() else {
-        return envelope.text.clone();
-    };
-    if client.measure.of(&envelope.text) <= client.message {
-        return envelope.text.clone();
+/// Returns what a model reads of an envelope: its text, and what was read, which stands beside the text.
+fn message(envelope: &Envelope) -> String {
+    match envelope.data.get("content") {
+        Some(Value::String(content)) => format!("{}\n\n{content}", envelope.text),
+        _ => envelope.text.clone(),
     }
+}
+
+/// Returns the message, cut once more where the client would cut it: only then is it cut so that the model is told.
+pub(crate) fn fitted(envelope: &Envelope, tool: &str, host: &Host) -> String {
+    let text = message(envelope);
+    let effective = host.settings().effective(tool);
+    let client = effective
+        .client()
+        .filter(|client| client.measure.of(&text) > client.message);
+    let Some(client) = client else {
+        return text;
+    };
     let policy = Policy {
         max_result_chars: Some(client.message),
         ..host.policy(tool, &effective)
@@ -43,9 +52,8 @@ fn fitted(envelope: &Envelope, tool: &str, host: &Host) -> String {
         _ => Outcome::Succeeded,
     };
     let mut sink = Sink::new(&policy);
-    sink.push(envelope.text.as_bytes());
-    let bounded = sink.finish_as(outcome, |bounded| client.measure.of(&shown(bounded)));
-    shown(&bounded)
+    sink.push(text.as_bytes());
+    shown(&sink.finish_as(outcome, |bounded| client.measure.of(&shown(bounded))))
 }
 
 fn shown(bounded: &Bounded<'_>) -> String {
@@ -57,7 +65,7 @@ fn shown(bounded: &Bounded<'_>) -> String {
 
 /// Returns the data of a complete answer, if it is no longer than the text.
 fn structured(envelope: &Envelope, text: &str) -> Option<Value> {
-    let is_complete = envelope.status == Status::Success && envelope.text == text;
+    let is_complete = envelope.status == Status::Success && message(envelope) == text;
     let data = Value::Object(envelope.data.clone());
     (is_complete && !envelope.data.is_empty() && data.to_string().len() <= text.len())
         .then_some(data)

@@ -3,7 +3,7 @@
 //! The text of an answer is what the model reads. A tool runs in a thread of its own; the protocol goes on meanwhile, so that
 //! a call can be cancelled and tells that it is still at work.
 
-mod answer;
+pub(crate) mod answer;
 mod catalogue;
 mod http;
 pub(crate) mod resources;

@@ -4,7 +4,8 @@ use overspill::{AnyTool as _, Entry, Host, Status};
 use overspill_tools::read::Read;
 use rmcp::ErrorData;
 use rmcp::model::{
-    ListResourcesResult, ReadResourceResult, Resource, ResourceContents, ResourceTemplate,
+    CacheScope, ListResourcesResult, ReadResourceResult, Resource, ResourceContents,
+    ResourceTemplate,
 };
 use serde_json::{Value, json};
 
@@ -50,17 +51,24 @@ pub(super) fn list(host: &Host, cursor: Option<&str>) -> Result<ListResourcesRes
     Ok(result)
 }
 
+/// Tells whether an address is that of a spill in the store.
+pub(crate) fn has(host: &Host, uri: &str) -> bool {
+    parts(uri).is_some_and(|(id, _)| host.store().find(id).is_ok())
+}
+
+/// Returns the id and the query of an address.
+fn parts(uri: &str) -> Option<(&str, &str)> {
+    let rest = uri.strip_prefix(SCHEME)?;
+    let (id, query) = rest.split_once('?').unwrap_or((rest, ""));
+    // Read also reads files; an id has no slash.
+    let is_id = !id.is_empty() && !id.contains(['/', '%', '\\', '.']);
+    is_id.then_some((id, query))
+}
+
 /// Reads a page of a spill: what Read would show of it.
 pub(crate) fn read(host: &Host, uri: &str) -> Result<ReadResourceResult, ErrorData> {
     let not_found = || ErrorData::resource_not_found(format!("no such resource `{uri}`"), None);
-    let (id, query) = uri
-        .strip_prefix(SCHEME)
-        .map(|rest| rest.split_once('?').unwrap_or((rest, "")))
-        .ok_or_else(not_found)?;
-    // Read also reads files; an id has no slash.
-    if id.is_empty() || id.contains(['/', '%', '\\']) {
-        return Err(not_found());
-    }
+    let (id, query) = parts(uri).ok_or_else(not_found)?;
     let mut params = json!({ "path": id });
     for (key, text) in query.split('&').filter_map(|pair| pair.split_once('=')) {
         let number: u64 = text
@@ -78,5 +86,9 @@ pub(crate) fn read(host: &Host, uri: &str) -> Result<ReadResourceResult, ErrorDa
     let text = envelope.data.get("content").and_then(Value::as_str);
     let contents =
         ResourceContents::text(text.unwrap_or_default(), uri).with_mime_type("text/plain");
-    Ok(ReadResourceResult::new(vec![contents]))
+    let mut result = ReadResourceResult::new(vec![contents]);
+    // A spill does not change, but it may go at any time.
+    result.ttl_ms = Some(0);
+    result.cache_scope = Some(CacheScope::Private);
+    Ok(result)
 }
