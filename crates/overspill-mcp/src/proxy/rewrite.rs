@@ -6,7 +6,7 @@
 use std::io::{self, BufReader};
 use std::ops::Range;
 
-use overspill::settings::{Client, Measure};
+use overspill::settings::Client;
 use overspill::{Bounded, Keeping, Limits, Outcome, Policy, Sink, Truncated};
 use serde_json::{Value, json};
 
@@ -20,7 +20,7 @@ use crate::link;
 const MEDIA_BYTES: u64 = 4 << 20;
 
 /// What a message has around its text: the block it stands in, and the link to the spill.
-const AROUND: usize = 400;
+const AROUND: usize = 300;
 
 /// What kind of a result it is.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -167,10 +167,9 @@ impl Limit<'_> {
             }
             push_raw(held, range, &mut sink)?;
         }
-        let measure = self.client.map_or(Measure::Text, |client| client.measure);
         Ok(sink.finish_as(outcome, |bounded| match bounded {
-            Bounded::Whole(bytes) => measure.of(&String::from_utf8_lossy(bytes)),
-            Bounded::Cut(cut) => measure.of(&cut.content) + AROUND,
+            Bounded::Whole(bytes) => bytes.len(),
+            Bounded::Cut(cut) => cut.content.len() + AROUND,
         }))
     }
 
@@ -188,7 +187,7 @@ impl Limit<'_> {
     /// Tells whether so many bytes of JSON are within every limit, whatever they are.
     fn is_surely_within(&self, bytes: u64) -> bool {
         let limits: &Limits = &self.policy.limits;
-        let guard = self.client.map(|client| client.message / 6);
+        let guard = self.client.map(|client| client.message);
         [
             limits.max_lines(),
             limits.max_bytes(),

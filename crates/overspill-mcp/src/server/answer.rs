@@ -39,7 +39,7 @@ pub(crate) fn fitted(envelope: &Envelope, tool: &str, host: &Host) -> String {
     let effective = host.settings().effective(tool);
     let client = effective
         .client()
-        .filter(|client| client.measure.of(&text) > client.message);
+        .filter(|client| text.len() > client.message);
     let Some(client) = client else {
         return text;
     };
@@ -53,7 +53,7 @@ pub(crate) fn fitted(envelope: &Envelope, tool: &str, host: &Host) -> String {
     };
     let mut sink = Sink::new(&policy);
     sink.push(text.as_bytes());
-    shown(&sink.finish_as(outcome, |bounded| client.measure.of(&shown(bounded))))
+    shown(&sink.finish_as(outcome, |bounded| shown(bounded).len()))
 }
 
 fn shown(bounded: &Bounded<'_>) -> String {

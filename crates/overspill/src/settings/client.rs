@@ -15,40 +15,9 @@ pub struct Client {
     pub told_as: &'static [&'static str],
     /// What it does by itself, as measured.
     pub cut: &'static str,
-    /// How it measures.
-    pub measure: Measure,
-    /// The most of a whole message, by that measure, that is safely below its cut.
+    /// The most bytes of a whole message that are safely below its cut. There are never more chars than bytes.
     pub message: usize,
     pub(crate) values: &'static [(&'static str, &'static str)],
-}
-
-/// What a client measures when it decides to cut.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub enum Measure {
-    /// The text as it is, in bytes, which are never fewer than its chars.
-    #[default]
-    Text,
-    /// The list of content blocks as JSON, in which a newline or a quote is two bytes.
-    Json,
-}
-
-impl Measure {
-    /// Returns the size of a text, in what it is sent as.
-    pub fn of(self, text: &str) -> usize {
-        match self {
-            Measure::Text => text.len(),
-            Measure::Json => text.bytes().map(escaped_len).sum(),
-        }
-    }
-}
-
-/// Returns the length of a byte in a JSON string.
-fn escaped_len(byte: u8) -> usize {
-    match byte {
-        b'"' | b'\\' | b'\n' | b'\r' | b'\t' | 0x08 | 0x0c => 2,
-        0..0x20 => 6,
-        _ => 1,
-    }
 }
 
 /// Every client whose cut was measured.
@@ -57,23 +26,20 @@ pub const CLIENTS: &[Client] = &[
         name: "claude-code",
         told_as: &["claude-code", "claude"],
         cut: "over about 50000 chars: 2 KB are shown",
-        measure: Measure::Text,
         message: 48_000,
         values: &[("max_chars", "44000")],
     },
     Client {
         name: "codex",
         told_as: &["codex"],
-        cut: "over 10000 tokens of 4 bytes, for some models 10000 bytes, counted as JSON: the middle is dropped",
-        measure: Measure::Json,
+        cut: "over 10000 tokens, for some models 10000 bytes: the middle is dropped",
         message: 9_600,
-        values: &[("max_bytes", "8000")],
+        values: &[("max_bytes", "8800")],
     },
     Client {
         name: "gemini-cli",
         told_as: &["gemini"],
         cut: "over 40000 chars: the first 8000 and the last 32000 are shown",
-        measure: Measure::Text,
         message: 38_500,
         values: &[("max_chars", "35000")],
     },
@@ -81,7 +47,6 @@ pub const CLIENTS: &[Client] = &[
         name: "opencode",
         told_as: &["opencode"],
         cut: "over 2000 lines or 50 KiB: the start is shown",
-        measure: Measure::Text,
         message: 49_000,
         values: &[("max_lines", "1900"), ("max_bytes", "45000")],
     },

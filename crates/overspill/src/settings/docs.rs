@@ -3,7 +3,7 @@
 use serde_json::{Map, Value as Json, json};
 
 use super::value::Kind;
-use super::{CLIENTS, KNOWN_TOOLS, Measure, PRESETS, SETTINGS, Scope, Setting, setting};
+use super::{CLIENTS, KNOWN_TOOLS, PRESETS, SETTINGS, Scope, Setting, setting};
 
 /// Which values a new configuration file has.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
@@ -175,12 +175,8 @@ fn clients() -> String {
          | client | its own cut, as measured | limits of a preview | the whole message |\n|---|---|---|---|\n",
     );
     for client in CLIENTS {
-        let unit = match client.measure {
-            Measure::Text => "bytes",
-            Measure::Json => "bytes as JSON",
-        };
         out += &format!(
-            "| `{}` | {} | {} | {} {unit} |\n",
+            "| `{}` | {} | {} | {} bytes |\n",
             client.name,
             client.cut,
             pairs(client.values),

@@ -11,7 +11,7 @@ mod resolve;
 mod value;
 mod yaml;
 
-pub use self::client::{CLIENTS, Client, Measure, client};
+pub use self::client::{CLIENTS, Client, client};
 pub use self::docs::{Profile, init_file, reference, schema};
 pub use self::file::FileSettings;
 pub use self::resolve::{Effective, Origin, Settings};
