@@ -22,22 +22,38 @@ impl App {
     /// Gathers settings from file, environment and flags.
     pub(crate) fn new(matches: &ArgMatches) -> anyhow::Result<App> {
         let matches = deepest(matches);
-        let path = |name: &str| matches.get_one::<PathBuf>(name).map(PathBuf::as_path);
-        let root = config::root(path("root"))?;
-        let settings = with_flags(config::load(&root, path("config"))?, matches)?;
+        let chosen = path(matches, "root");
+        App::at(&config::root(chosen)?, matches, chosen)
+    }
+
+    /// Gathers the same for an agent that may work anywhere, now or at its next call: whatever it is told is absolute.
+    /// `project` is the root unless the user named one.
+    pub(crate) fn for_agent(matches: &ArgMatches, project: Option<&Path>) -> anyhow::Result<App> {
+        let matches = deepest(matches);
+        let root = config::root(path(matches, "root").or(project))?;
+        let app = App::at(&root, matches, Some(&root))?;
+        Ok(App {
+            host: app.host.with_paths(Paths::Absolute),
+            ..app
+        })
+    }
+
+    /// `told` is the root that whoever calls this program next has to name.
+    fn at(root: &Path, matches: &ArgMatches, told: Option<&Path>) -> anyhow::Result<App> {
+        let settings = with_flags(config::load(root, path(matches, "config"))?, matches)?;
         let here = Path::new(".").canonicalize().unwrap_or_default();
         let below = here
-            .strip_prefix(&root)
+            .strip_prefix(root)
             .map(|path| path.to_string_lossy().into_owned())
             .unwrap_or_default();
         let effective = settings.effective("");
-        let program = program(matches, &effective);
+        let program = program(matches, told, &effective);
         let paths = if here == root {
             Paths::Relative
         } else {
             Paths::Absolute
         };
-        let mut host = Host::new(&root, settings)
+        let mut host = Host::new(root, settings)
             .at(if below.is_empty() { "." } else { &below })
             .with_paths(paths)
             .with_program(&program);
@@ -72,30 +88,31 @@ pub(crate) fn deepest(matches: &ArgMatches) -> &ArgMatches {
         .map_or(matches, |(_, matches)| deepest(matches))
 }
 
+fn path<'m>(matches: &'m ArgMatches, name: &str) -> Option<&'m Path> {
+    matches.get_one::<PathBuf>(name).map(PathBuf::as_path)
+}
+
 /// Returns the name of this program and the flags that lead to its root, its configuration and its store.
-fn program(matches: &ArgMatches, effective: &Effective) -> String {
+fn program(matches: &ArgMatches, root: Option<&Path>, effective: &Effective) -> String {
     // What a file says holds for the next call as well; a flag or a variable may not.
     let is_lasting = matches!(
         effective.origin("store_dir"),
         Some(Origin::BuiltIn | Origin::File { .. })
     );
     let store_dir = effective.store_dir();
-    let store_dir =
-        (!is_lasting).then(|| format!(" --store-dir {}", quoted(&store_dir.to_string_lossy())));
-    let flag = |name: &str| {
-        let path = matches.get_one::<PathBuf>(name)?;
-        Some(format!(" --{name} {}", quoted(&path.to_string_lossy())))
+    let flags = [
+        ("root", root),
+        ("config", path(matches, "config")),
+        ("store-dir", (!is_lasting).then_some(&*store_dir)),
+    ];
+    let flag = |(name, path): (&str, Option<&Path>)| {
+        Some(format!(" --{name} {}", quoted(&path?.to_string_lossy())))
     };
-    config::program()
-        + &["root", "config"]
-            .into_iter()
-            .filter_map(flag)
-            .chain(store_dir)
-            .collect::<String>()
+    config::program() + &flags.into_iter().filter_map(flag).collect::<String>()
 }
 
 /// Quotes a word for a shell where it needs it.
-fn quoted(word: &str) -> String {
+pub(crate) fn quoted(word: &str) -> String {
     let is_plain = !word.is_empty()
         && word
             .chars()

@@ -68,6 +68,8 @@ pub(crate) enum Command {
     Install(InstallArgs),
     /// Take the proxy away from before the MCP servers of your agents: print the change, or make it
     Uninstall(InstallArgs),
+    /// Bound what a coding agent's own tools return, as its hook
+    Hook(HookArgs),
     /// Show, write or check the configuration
     Config(ConfigArgs),
     /// Print shell completions
@@ -282,6 +284,34 @@ pub(crate) struct ToolsArgs {
     /// Print their JSON Schemas
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct HookArgs {
+    /// Whose hook it is; its JSON comes on stdin
+    #[arg(value_enum)]
+    pub(crate) agent: Agent,
+    /// Before a shell command: have it run by `overspill run`, which your permission rules then judge in its place (only for claude)
+    #[arg(long)]
+    pub(crate) wrap_shell: bool,
+    /// Print the plugin that calls this command (only for opencode)
+    #[arg(long, conflicts_with = "wrap_shell")]
+    pub(crate) plugin: bool,
+}
+
+/// A coding agent that has hooks.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
+pub(crate) enum Agent {
+    /// Claude Code: PostToolUse, or PreToolUse with `--wrap-shell`
+    Claude,
+    /// Codex: PostToolUse
+    Codex,
+    /// Gemini CLI: AfterTool
+    Gemini,
+    /// Cursor: postToolUse
+    Cursor,
+    /// opencode: its plugin, which `--plugin` prints
+    Opencode,
 }
 
 #[derive(Debug, Args)]

@@ -96,6 +96,26 @@ pub(crate) fn scratch() -> PathBuf {
     std::env::temp_dir()
 }
 
+/// Returns the directory that an agent names in a variable as that of its project, if there is one.
+pub(crate) fn project(name: &str) -> Option<PathBuf> {
+    variable(name)
+        .map(PathBuf::from)
+        .filter(|path| path.is_absolute() && path.is_dir())
+}
+
+/// Tells whether the program was called as a hook, also where what was typed cannot be understood.
+pub(crate) fn is_hook() -> bool {
+    let mut arguments = std::env::args_os().skip(1).peekable();
+    // Flags, and what belongs to them, may stand before the command.
+    let has_flags = arguments
+        .peek()
+        .is_some_and(|first| first.to_string_lossy().starts_with('-'));
+    match has_flags {
+        true => arguments.any(|argument| argument == "hook"),
+        false => arguments.next().is_some_and(|first| first == "hook"),
+    }
+}
+
 /// Returns variables that look like settings but are none.
 pub(crate) fn unknown_variables() -> Vec<String> {
     let known = |name: &str| {

@@ -30,7 +30,15 @@ pub(crate) fn usage_error(message: impl Into<String>) -> anyhow::Error {
 pub(crate) fn usage(error: &clap::Error) -> ExitCode {
     // Help and version go to stdout, and a closed pipe there is no trouble.
     drop(error.print());
-    ExitCode::from(if error.use_stderr() { USAGE } else { 0 })
+    ExitCode::from(if error.use_stderr() { usage_code() } else { 0 })
+}
+
+/// Returns the code for usage or configuration. To an agent 2 means that its call is refused, so a hook ends with another.
+fn usage_code() -> u8 {
+    match crate::config::is_hook() {
+        true => ANSWER,
+        false => USAGE,
+    }
 }
 
 /// Prints an error and returns its exit code.
@@ -45,7 +53,7 @@ pub(crate) fn report(error: &anyhow::Error) -> ExitCode {
         drop(writeln!(stderr, "hint: {hint}"));
     }
     let is_answer = ours.is_some_and(|error| error.kind() == overspill::ErrorKind::NoSpill);
-    ExitCode::from(if is_answer { ANSWER } else { USAGE })
+    ExitCode::from(if is_answer { ANSWER } else { usage_code() })
 }
 
 fn is_closed_pipe(error: &anyhow::Error) -> bool {

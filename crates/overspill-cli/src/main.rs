@@ -56,6 +56,7 @@ fn run(cli: &Cli, matches: &clap::ArgMatches) -> anyhow::Result<ExitCode> {
         Command::Proxy(args) => commands::proxy::run(matches, args),
         Command::Install(args) => commands::install::install(matches, args),
         Command::Uninstall(args) => commands::install::uninstall(matches, args),
+        Command::Hook(args) => commands::hook::run(matches, args),
         Command::Config(args) => commands::config::run(matches, args),
         Command::Completions(args) => commands::generate::completions(args),
         Command::Man => commands::generate::man(),

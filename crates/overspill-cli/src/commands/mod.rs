@@ -3,6 +3,7 @@
 pub(crate) mod clean;
 pub(crate) mod config;
 pub(crate) mod generate;
+pub(crate) mod hook;
 pub(crate) mod install;
 pub(crate) mod list;
 pub(crate) mod mcp;

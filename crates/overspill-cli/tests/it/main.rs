@@ -22,6 +22,8 @@ mod generate;
 mod grep;
 /// Searching in trees that are out to make trouble, beside ripgrep.
 mod grep_tree;
+/// Hooks of coding agents: their shapes, hostile inputs, and every way not to break an agent.
+mod hook;
 /// The proxy before the servers of an agent, and away again: every format, byte for byte.
 mod install;
 /// A command under overspill: exit codes, signals, streams, control codes.

@@ -1,0 +1,333 @@
+//! Bounds what a tool of an agent returned, below the cut of that agent.
+//!
+//! The shapes of the agents' JSON are left to a module each; here a result is a text, or a file that has all of it. What is
+//! within its limits and passes the agent's own cut is not touched, and neither is what overspill bounded before.
+
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::path::{Component, Path, PathBuf};
+
+use overspill::notice::Message;
+use overspill::settings::{Effective, Origin};
+use overspill::{
+    Bounded, Host, Lang, Limits, Outcome, Policy, Salience, Sink, Strategy, Truncated,
+};
+use overspill_tools::Buffer;
+use serde_json::Value;
+
+use super::cuts::Cut;
+use crate::args::Agent;
+
+const CHUNK_BYTES: usize = 1 << 17;
+
+/// How much of either end of a result is looked at for a notice of ours.
+const NOTICE_BYTES: usize = 4096;
+
+/// The settings that are limits.
+const LIMITS: [&str; 6] = [
+    "max_lines",
+    "max_bytes",
+    "max_chars",
+    "max_tokens",
+    "max_line_chars",
+    "max_result_chars",
+];
+
+/// The parameters in which tools are told what to look for.
+const QUERIES: [&str; 4] = ["query", "pattern", "q", "search"];
+
+/// What a tool does, as far as it decides how its result is bounded.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Kind {
+    /// Runs a command.
+    Shell,
+    /// Ran a command that failed, of which some show less.
+    FailedShell,
+    /// Reads a file; its lines are numbered from the start.
+    Read,
+    /// Searches files.
+    Search,
+    /// Belongs to an MCP server.
+    Mcp,
+}
+
+/// One call of a tool that the agent made.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Call<'c> {
+    pub(super) tool: &'c str,
+    pub(super) kind: Kind,
+    /// The tool's parameters.
+    pub(super) input: &'c Value,
+    pub(super) outcome: Outcome,
+}
+
+/// Bounds results for an agent.
+#[derive(Debug)]
+pub(super) struct Bounder<'h> {
+    pub(super) host: &'h Host,
+    pub(super) agent: Agent,
+}
+
+impl Bounder<'_> {
+    /// Returns what stands in for a result, or nothing if it is to pass as it is. `beside` is what the agent counts with it.
+    pub(super) fn text(
+        &self,
+        call: &Call<'_>,
+        text: &str,
+        beside: usize,
+    ) -> Option<Box<Truncated>> {
+        let effective = self.host.settings().effective(call.tool);
+        if self.is_to_pass(call, text, beside, &effective) {
+            return None;
+        }
+        let policy = self.policy(call, &effective);
+        let mut sink = Sink::new(&policy);
+        sink.push(text.as_bytes());
+        self.finish(sink, call, beside)
+    }
+
+    /// Returns what stands in for a result of which the agent has only a part, and a file the whole.
+    pub(super) fn file(
+        &self,
+        call: &Call<'_>,
+        mut file: File,
+        beside: usize,
+    ) -> io::Result<Option<Box<Truncated>>> {
+        let effective = self.host.settings().effective(call.tool);
+        let policy = self.policy(call, &effective);
+        let mut sink = Sink::new(&policy);
+        let mut buffer = Buffer::new(CHUNK_BYTES);
+        loop {
+            match file.read(buffer.bytes()) {
+                Ok(0) => return Ok(self.finish(sink, call, beside)),
+                Ok(len) => sink.push(&buffer.bytes()[..len]),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Returns the size of a text beside others in the same result.
+    pub(super) fn size(&self, kind: Kind, text: &str) -> usize {
+        Cut::of(self.agent, kind).map_or(0, |cut| cut.size(text))
+    }
+
+    fn finish(&self, sink: Sink<'_>, call: &Call<'_>, beside: usize) -> Option<Box<Truncated>> {
+        let cut = Cut::of(self.agent, call.kind);
+        let size = |text: &str| match cut {
+            Some(cut) => cut.size(text).saturating_add(beside),
+            None => text.chars().count(),
+        };
+        let bounded = sink.finish_as(call.outcome, |bounded| match bounded {
+            Bounded::Whole(bytes) => size(&overspill::decode(bytes)),
+            Bounded::Cut(cut) => size(&cut.content),
+        });
+        match bounded {
+            Bounded::Whole(_) => None,
+            Bounded::Cut(cut) => Some(cut),
+        }
+    }
+
+    fn is_to_pass(
+        &self,
+        call: &Call<'_>,
+        text: &str,
+        beside: usize,
+        effective: &Effective,
+    ) -> bool {
+        let cut = Cut::of(self.agent, call.kind);
+        if cut.is_some_and(|cut| !cut.passes(text, beside)) {
+            return false;
+        }
+        if is_our_tool(call.tool) || is_bounded(text) || self.is_of_spill(call.input) {
+            return true;
+        }
+        // A replacement has its price with these: Codex passes less of it than of a tool's own result, and Gemini calls it
+        // an error. So only what they would cut is replaced, unless the user asks for less.
+        let is_reluctant = matches!(self.agent, Agent::Codex | Agent::Gemini);
+        (is_reluctant && !is_limited(effective)) || is_within(text, effective)
+    }
+
+    fn policy(&self, call: &Call<'_>, effective: &Effective) -> Policy<'_> {
+        let mut policy = self.host.policy(call.tool, effective);
+        policy.strategy = match call.kind {
+            // The agent numbers the lines, so that any gap would make the numbers wrong.
+            Kind::Read => Strategy::Head,
+            // What programs print is long for a reason that may stand anywhere in it.
+            Kind::Shell | Kind::FailedShell | Kind::Mcp
+                if effective.origin("strategy") == Some(&Origin::BuiltIn) =>
+            {
+                Strategy::Smart
+            }
+            _ => policy.strategy,
+        };
+        policy.salience = salience(call);
+        // No agent but Claude Code can be relied on to search the store, which git ignores, and not all of them have a tool
+        // that searches: a shell has both.
+        policy.reach.grep = None;
+        policy.reach.read = policy.reach.read.and(reader(self.agent));
+        if let Some(cut) = Cut::of(self.agent, call.kind) {
+            policy.limits = fewer_lines(policy.limits, cut.lines);
+            policy.max_result_chars = policy.max_result_chars.or(Some(cut.ours));
+        }
+        policy
+    }
+
+    /// Tells whether a call looks something up in the store. To bound that would send the agent round in circles.
+    fn is_of_spill(&self, input: &Value) -> bool {
+        let store = plain(&self.host.store().dir());
+        let is_inside = |value: &Value| {
+            value.as_str().is_some_and(|path| {
+                let path = plain(&self.host.root().join(path));
+                let name = path.file_name().unwrap_or_default().to_string_lossy();
+                path == store || (path.starts_with(&store) && is_spill_name(&name))
+            })
+        };
+        input
+            .as_object()
+            .is_some_and(|members| members.values().any(is_inside))
+    }
+}
+
+/// Returns the tool of an agent that reads a spill by `offset` and `limit`, where there is one.
+fn reader(agent: Agent) -> Option<String> {
+    match agent {
+        Agent::Claude => Some("Read".to_owned()),
+        Agent::Opencode => Some("read".to_owned()),
+        // Codex has none, that of Gemini CLI refuses what git ignores, that of Cursor is not known.
+        Agent::Codex | Agent::Gemini | Agent::Cursor => None,
+    }
+}
+
+/// Returns what the result answers.
+fn salience(call: &Call<'_>) -> Salience {
+    let given = |key: &str| call.input.get(key).and_then(Value::as_str);
+    match call.kind {
+        Kind::Shell | Kind::FailedShell => {
+            let command = given("command").or_else(|| given("cmd"));
+            Salience::default().command(command.unwrap_or_default())
+        }
+        _ => match QUERIES.into_iter().find_map(given) {
+            Some(query) => Salience::default().query(query),
+            None => Salience::default(),
+        },
+    }
+}
+
+/// Tells whether the user set a limit.
+fn is_limited(effective: &Effective) -> bool {
+    LIMITS.iter().any(|key| {
+        !matches!(
+            effective.origin(key),
+            None | Some(Origin::BuiltIn | Origin::BuiltInTool(_))
+        )
+    })
+}
+
+fn is_within(text: &str, effective: &Effective) -> bool {
+    let limits = effective.limits();
+    let fits = |limits: &Limits| {
+        matches!(
+            overspill::cut(text, limits, Strategy::Head),
+            overspill::Cut::Whole(_)
+        )
+    };
+    fits(&limits)
+        && effective
+            .max_result_chars()
+            .is_none_or(|max| fits(&Limits::none().chars(max)))
+}
+
+fn fewer_lines(limits: Limits, max: usize) -> Limits {
+    match limits.max_lines() {
+        Some(lines) if lines <= max => limits,
+        _ if max == usize::MAX => limits,
+        _ => limits.lines(max),
+    }
+}
+
+/// Tells whether a tool is overspill's own, whatever the agent makes of its name.
+fn is_our_tool(tool: &str) -> bool {
+    tool.to_lowercase().contains("overspill")
+}
+
+/// Tells whether a result carries a notice of ours, so that it was bounded before: by `run`, the server or the proxy. One
+/// that lies about it only keeps itself from being bounded twice; the agent's own cut still holds.
+fn is_bounded(text: &str) -> bool {
+    let ends = [
+        &text[..text.floor_char_boundary(NOTICE_BYTES)],
+        &text[text.ceil_char_boundary(text.len().saturating_sub(NOTICE_BYTES))..],
+    ];
+    let words = [
+        Message::SavedAfterSuccess,
+        Message::SavedAfterFailure,
+        Message::Saved,
+    ];
+    Lang::ALL.into_iter().any(|lang| {
+        words
+            .map(|message| message.say(lang, &[("path", "")]))
+            .iter()
+            .any(|words| ends.iter().any(|end| names_spill(end, words)))
+    })
+}
+
+/// Tells whether the path of a spill stands behind the words.
+fn names_spill(text: &str, words: &str) -> bool {
+    let behind = text.split(words).skip(1);
+    behind.filter_map(|rest| rest.lines().next()).any(|path| {
+        let name = path.rsplit('/').next().unwrap_or(path);
+        name.starts_with("tool_") && (name.ends_with(".txt") || name.ends_with(".json"))
+    })
+}
+
+fn is_spill_name(name: &str) -> bool {
+    name.starts_with("tool_") && (name.ends_with(".txt") || name.ends_with(".json"))
+}
+
+/// Returns a path without what leads nowhere or back.
+fn plain(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => drop(plain.pop()),
+            _ => plain.push(part),
+        }
+    }
+    plain
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_notice_of_ours_is_known_by_the_spill_it_names() {
+        let long = "x\n".repeat(10_000);
+        let name = "tool-output/tool_20261115_225530_w3hjsr3z_Run.txt";
+        for text in [
+            format!(
+                "{long}The tool call succeeded but the output was truncated. Full output saved to: {name}\nUse Grep."
+            ),
+            format!("The output was truncated. Full output saved to: /a b/{name}\n\n{long}"),
+            format!("{long}⚠️ 输出过大已截断，完整内容见 {name}"),
+        ] {
+            assert!(is_bounded(&text), "{text}");
+        }
+        for text in [
+            "Full output saved to: /tmp/x.txt".to_owned(),
+            "The output was truncated. Full output saved to: /tmp/x.txt".to_owned(),
+            format!("{long}The output was truncated. Full output saved to: {name}\n{long}"),
+            "é".repeat(5000),
+            String::new(),
+        ] {
+            assert!(!is_bounded(&text), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_path_is_compared_without_detours() {
+        assert_eq!(plain(Path::new("/a/./b/../c")), Path::new("/a/c"));
+        assert_eq!(plain(Path::new("/../a")), Path::new("/a"));
+    }
+}
