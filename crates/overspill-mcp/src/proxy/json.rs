@@ -239,11 +239,11 @@ impl<R: BufRead> Pieces<R> {
     }
 }
 
-/// Gives the content of a string, given without its quotes, to `take`, piece by piece.
+/// Gives the content of a string, given without its quotes, to `take`, in large pieces: an escape is short, and there may be
+/// one a line.
 pub(super) fn unescape(mut input: impl BufRead, mut take: impl FnMut(&[u8])) -> io::Result<()> {
-    // The first half of a character that is written as two.
-    let mut high: Option<u32> = None;
-    let mut char_bytes = [0; 4];
+    const PIECE_BYTES: usize = 64 << 10;
+    let mut piece = Unescaped::default();
     loop {
         let buffer = input.fill_buf()?;
         if buffer.is_empty() {
@@ -251,57 +251,74 @@ pub(super) fn unescape(mut input: impl BufRead, mut take: impl FnMut(&[u8])) -> 
         }
         let plain = memchr(b'\\', buffer).unwrap_or(buffer.len());
         if plain > 0 {
-            if high.take().is_some() {
-                take(
-                    char::REPLACEMENT_CHARACTER
-                        .encode_utf8(&mut char_bytes)
-                        .as_bytes(),
-                );
-            }
-            take(&buffer[..plain]);
+            piece.push(&buffer[..plain]);
             input.consume(plain);
-            continue;
-        }
-        input.consume(1);
-        let mut escape = [0];
-        if input.read_exact(&mut escape).is_err() {
-            break;
-        }
-        let unit = match escape[0] {
-            b'u' => code_unit(&mut input)?,
-            byte => u32::from(plain_escape(byte)),
-        };
-        let code = match (high.take(), unit) {
-            (None, 0xD800..0xDC00) => {
-                high = Some(unit);
-                continue;
+        } else {
+            input.consume(1);
+            let mut escape = [0];
+            if input.read_exact(&mut escape).is_err() {
+                break;
             }
-            (Some(high), 0xDC00..0xE000) => 0x10000 + ((high - 0xD800) << 10) + (unit - 0xDC00),
-            (Some(_), _) => {
-                take(
-                    char::REPLACEMENT_CHARACTER
-                        .encode_utf8(&mut char_bytes)
-                        .as_bytes(),
-                );
-                if (0xD800..0xDC00).contains(&unit) {
-                    high = Some(unit);
-                    continue;
-                }
-                unit
+            match escape[0] {
+                b'u' => piece.push_unit(code_unit(&mut input)?),
+                byte => piece.push(&[plain_escape(byte)]),
             }
-            (None, unit) => unit,
-        };
-        let char = char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER);
-        take(char.encode_utf8(&mut char_bytes).as_bytes());
+        }
+        if piece.bytes.len() >= PIECE_BYTES {
+            take(&piece.bytes);
+            piece.bytes.clear();
+        }
     }
-    if high.is_some() {
-        take(
-            char::REPLACEMENT_CHARACTER
-                .encode_utf8(&mut char_bytes)
-                .as_bytes(),
-        );
-    }
+    piece.end();
+    take(&piece.bytes);
     Ok(())
+}
+
+/// The content of a string as it is read.
+#[derive(Default)]
+struct Unescaped {
+    bytes: Vec<u8>,
+    /// The first half of a character that is written as two.
+    high: Option<u32>,
+}
+
+impl Unescaped {
+    fn push(&mut self, bytes: &[u8]) {
+        self.end();
+        self.bytes.extend_from_slice(bytes);
+    }
+
+    /// Takes a character, or half of one.
+    fn push_unit(&mut self, unit: u32) {
+        match (self.high, unit) {
+            (Some(high), 0xDC00..0xE000) => {
+                self.high = None;
+                self.push_char(0x10000 + ((high - 0xD800) << 10) + (unit - 0xDC00));
+            }
+            (_, 0xD800..0xDC00) => {
+                self.end();
+                self.high = Some(unit);
+            }
+            _ => {
+                self.end();
+                self.push_char(unit);
+            }
+        }
+    }
+
+    fn push_char(&mut self, code: u32) {
+        let char = char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER);
+        let mut bytes = [0; 4];
+        self.bytes
+            .extend_from_slice(char.encode_utf8(&mut bytes).as_bytes());
+    }
+
+    /// Marks a half that its other half does not follow.
+    fn end(&mut self) {
+        if self.high.take().is_some() {
+            self.push_char(0xFFFD);
+        }
+    }
 }
 
 fn plain_escape(byte: u8) -> u8 {
