@@ -118,3 +118,31 @@ fn lean_members(key: &str, members: Map<String, Value>) -> Map<String, Value> {
         })
         .collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use overspill::Encoding;
+
+    use super::*;
+
+    #[test]
+    fn the_readme_tells_what_the_tools_cost() {
+        let tokens = |offer| Encoding::default().count(&listing(offer).to_string());
+        let cost = format!(
+            "{} tokens, with `Run` {}",
+            tokens(Offer::ReadOnly),
+            tokens(Offer::WithRun)
+        );
+        let readme = include_str!("../../../../README.md");
+        assert!(readme.contains(&cost), "README.md must say: {cost}");
+    }
+
+    #[test]
+    fn a_schema_says_nothing_that_tells_the_model_nothing() {
+        let listing = listing(Offer::WithRun).to_string();
+        for noise in ["$schema", "\"format\"", "\"title\"", "uint"] {
+            assert!(!listing.contains(noise), "{noise}");
+        }
+        assert!(listing.contains("\"readOnlyHint\":true"));
+    }
+}
