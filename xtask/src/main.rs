@@ -32,6 +32,7 @@ fn main() -> ExitCode {
         ["docs"] => docs::write(),
         ["docs", "--check"] => docs::check(),
         ["bench"] => bench::list(),
+        [bench::mcp::SERVE] => bench::mcp::serve(),
         ["bench", name] => bench::run(name),
         _ => {
             eprintln!("{USAGE}");

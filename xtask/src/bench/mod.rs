@@ -5,6 +5,7 @@
 mod core;
 mod grep;
 mod inputs;
+pub(crate) mod mcp;
 mod process;
 mod scratch;
 mod smart;
@@ -19,7 +20,7 @@ struct Bench {
     run: fn() -> Result<()>,
 }
 
-const BENCHES: [Bench; 3] = [
+const BENCHES: [Bench; 4] = [
     Bench {
         name: "core",
         about: "cutting, counting and spilling: time and memory",
@@ -29,6 +30,11 @@ const BENCHES: [Bench; 3] = [
         name: "grep",
         about: "searching the Linux source against ripgrep; fetches both once",
         run: grep::run,
+    },
+    Bench {
+        name: "mcp",
+        about: "the MCP proxy against the server alone: time, memory, calls at once",
+        run: mcp::run,
     },
     Bench {
         name: "smart",
