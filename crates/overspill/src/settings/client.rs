@@ -13,8 +13,10 @@ pub struct Client {
     pub name: &'static str,
     /// What its names over MCP begin with.
     pub told_as: &'static [&'static str],
-    /// What it does by itself, as measured.
-    pub cut: &'static str,
+    /// The largest result that it shows its model whole, in chars or bytes, as measured.
+    pub cut: usize,
+    /// What it does with a larger one.
+    pub beyond: &'static str,
     /// The most bytes of a whole message that are safely below its cut. There are never more chars than bytes.
     pub message: usize,
     pub(crate) values: &'static [(&'static str, &'static str)],
@@ -25,28 +27,32 @@ pub const CLIENTS: &[Client] = &[
     Client {
         name: "claude-code",
         told_as: &["claude-code", "claude"],
-        cut: "over about 50000 chars: 2 KB are shown",
+        cut: 49_000,
+        beyond: "over about 50000 chars: 2 KB are shown",
         message: 48_000,
         values: &[("max_chars", "44000")],
     },
     Client {
         name: "codex",
         told_as: &["codex"],
-        cut: "over 10000 tokens, for some models 10000 bytes: the middle is dropped",
-        message: 9_600,
+        cut: 10_000,
+        beyond: "over 10000 tokens, for some models 10000 bytes: the middle is dropped",
+        message: 9_500,
         values: &[("max_bytes", "8800")],
     },
     Client {
         name: "gemini-cli",
         told_as: &["gemini"],
-        cut: "over 40000 chars: the first 8000 and the last 32000 are shown",
+        cut: 40_000,
+        beyond: "over 40000 chars: the first 8000 and the last 32000 are shown",
         message: 38_500,
         values: &[("max_chars", "35000")],
     },
     Client {
         name: "opencode",
         told_as: &["opencode"],
-        cut: "over 2000 lines or 50 KiB: the start is shown",
+        cut: 50 << 10,
+        beyond: "over 2000 lines or 50 KiB: the start is shown",
         message: 49_000,
         values: &[("max_lines", "1900"), ("max_bytes", "45000")],
     },

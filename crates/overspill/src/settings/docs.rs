@@ -178,7 +178,7 @@ fn clients() -> String {
         out += &format!(
             "| `{}` | {} | {} | {} bytes |\n",
             client.name,
-            client.cut,
+            client.beyond,
             pairs(client.values),
             client.message
         );
