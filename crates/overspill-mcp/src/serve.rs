@@ -4,6 +4,7 @@
 //! acts for, and only pages of this machine are served: else any web page could call us through its visitor.
 
 use std::convert::Infallible;
+use std::fmt;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -11,7 +12,8 @@ use std::time::Duration;
 
 use http_body_util::{BodyExt as _, Either, Full};
 use hyper::body::{Body, Bytes, Incoming};
-use hyper::header::{AUTHORIZATION, HeaderValue, ORIGIN, WWW_AUTHENTICATE};
+use hyper::header::{AUTHORIZATION, HOST, HeaderValue, ORIGIN, WWW_AUTHENTICATE};
+use hyper::http::uri::Authority;
 use hyper::service::service_fn;
 use hyper::{Request, Response, StatusCode, Uri};
 use hyper_util::rt::{TokioExecutor, TokioIo};
@@ -25,10 +27,21 @@ const PATH: &str = "/mcp";
 pub(crate) const LOCAL: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];
 
 /// Who may call.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Access {
     address: SocketAddr,
     token: Option<Arc<str>>,
+}
+
+impl fmt::Debug for Access {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let has_token = self.has_token();
+        write!(
+            f,
+            "Access {{ address: {}, has_token: {has_token} }}",
+            self.address
+        )
+    }
 }
 
 impl Access {
@@ -42,9 +55,14 @@ impl Access {
         self.address.ip().is_loopback()
     }
 
+    /// Tells whether a token is asked for.
+    pub(crate) fn has_token(&self) -> bool {
+        self.token.is_some()
+    }
+
     /// Returns why a request is refused, if it is.
     fn refusal<B>(&self, request: &Request<B>) -> Option<Response<Full<Bytes>>> {
-        if !self.has_token(request) {
+        if !self.admits(request) {
             let mut refusal = refusal(StatusCode::UNAUTHORIZED, "a bearer token is required\n");
             let bearer = HeaderValue::from_static("Bearer");
             refusal.headers_mut().insert(WWW_AUTHENTICATE, bearer);
@@ -58,11 +76,14 @@ impl Access {
             .headers()
             .get(ORIGIN)
             .is_some_and(|origin| !is_local(origin));
-        is_foreign.then(|| refusal(StatusCode::FORBIDDEN, "this origin is not served\n"))
+        // A name that leads here but is not ours is how a page of elsewhere gets at this machine.
+        let is_misnamed = self.is_loopback() && !is_named_locally(request);
+        (is_foreign || is_misnamed)
+            .then(|| refusal(StatusCode::FORBIDDEN, "this origin is not served\n"))
     }
 
     /// Tells whether a request has the token, if one is asked for. All of it is compared, so that the time tells nothing.
-    fn has_token<B>(&self, request: &Request<B>) -> bool {
+    fn admits<B>(&self, request: &Request<B>) -> bool {
         let Some(token) = &self.token else {
             return true;
         };
@@ -84,6 +105,17 @@ fn is_local(origin: &HeaderValue) -> bool {
     let uri: Option<Uri> = origin.to_str().ok().and_then(|origin| origin.parse().ok());
     uri.and_then(|uri| uri.host().map(|host| LOCAL.contains(&host)))
         .unwrap_or(false)
+}
+
+/// Tells whether a request calls this machine by a name that only itself has.
+fn is_named_locally<B>(request: &Request<B>) -> bool {
+    let header = request
+        .headers()
+        .get(HOST)
+        .and_then(|host| host.to_str().ok());
+    let host = request.uri().authority().map(Authority::as_str).or(header);
+    let authority: Option<Authority> = host.and_then(|host| host.parse().ok());
+    authority.is_some_and(|authority| LOCAL.contains(&authority.host()))
 }
 
 fn refusal(status: StatusCode, why: &'static str) -> Response<Full<Bytes>> {

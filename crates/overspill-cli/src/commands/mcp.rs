@@ -3,6 +3,7 @@
 use std::io::Write as _;
 use std::net::SocketAddr;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use anyhow::Context as _;
 use overspill_mcp::Access;
@@ -13,6 +14,9 @@ use crate::app::App;
 use crate::args::McpArgs;
 use crate::config::{self, TOKEN_VARIABLE};
 use crate::exit::usage_error;
+
+/// How long calls may take to stop when the program ends.
+pub(crate) const GRACE: Duration = Duration::from_secs(5);
 
 /// Serves until the client goes away, or, over HTTP, until a signal.
 pub(crate) fn run(app: App, args: &McpArgs) -> anyhow::Result<ExitCode> {
@@ -25,11 +29,16 @@ pub(crate) fn run(app: App, args: &McpArgs) -> anyhow::Result<ExitCode> {
     match args.http {
         Some(address) => runtime.block_on(over_http(server, address))?,
         None => runtime
-            .block_on(server.serve_stdio())
+            .block_on(async {
+                tokio::select! {
+                    served = server.serve_stdio() => served,
+                    () = terminated() => Ok(()),
+                }
+            })
             .map_err(|cause| anyhow::anyhow!("MCP over standard input and output: {cause}"))?,
     }
-    // A call that nobody waits for any more does not keep the program.
-    runtime.shutdown_background();
+    // Calls stop when they are dropped, and a command that runs is ended; one that hangs does not keep the program.
+    runtime.shutdown_timeout(GRACE);
     Ok(ExitCode::SUCCESS)
 }
 

@@ -5,6 +5,7 @@ use std::io::Write as _;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use anyhow::Context as _;
 use clap::ArgMatches;
@@ -15,7 +16,7 @@ use overspill_mcp::proxy::{Options, Proxy, Report, stdio};
 use crate::app::{App, deepest};
 use crate::args::ProxyArgs;
 use crate::commands::install;
-use crate::commands::mcp::{access, listening, runtime, terminated};
+use crate::commands::mcp::{GRACE, access, listening, runtime, terminated};
 use crate::exit::usage_error;
 use crate::{config, output};
 
@@ -53,12 +54,17 @@ pub(crate) fn run(matches: &ArgMatches, args: &ProxyArgs) -> anyhow::Result<Exit
         }
         None => {
             let ended = runtime
-                .block_on(stdio::relay(&proxy, &args.command, &Stderr, terminated()))
+                .block_on(stdio::relay(
+                    proxy,
+                    &args.command,
+                    Arc::new(Stderr),
+                    terminated(),
+                ))
                 .with_context(|| format!("server `{}`", shown(&args.command)))?;
             ended.map_or(0, |status| status.code().unwrap_or(1))
         }
     };
-    runtime.shutdown_background();
+    runtime.shutdown_timeout(GRACE);
     Ok(ExitCode::from(u8::try_from(code).unwrap_or(1)))
 }
 
@@ -95,8 +101,9 @@ fn print_wrapped(matches: &ArgMatches) -> anyhow::Result<ExitCode> {
 /// Returns the name of a server by its address.
 fn named_by_address(url: &str) -> String {
     let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
-    let host = rest.split(['/', ':', '?']).next().unwrap_or_default();
-    plain(host)
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    let host = authority.rsplit('@').next().unwrap_or_default();
+    plain(host.split(':').next().unwrap_or_default())
 }
 
 fn plain(name: &str) -> String {
@@ -135,7 +142,8 @@ fn named_by(command: &[OsString]) -> String {
         .collect()
 }
 
+/// Returns the program of a command; its arguments may hold secrets.
 fn shown(command: &[OsString]) -> String {
-    let words: Vec<_> = command.iter().map(|word| word.to_string_lossy()).collect();
-    words.join(" ")
+    let program = command.first().map(|word| word.to_string_lossy());
+    program.unwrap_or_default().into_owned()
 }

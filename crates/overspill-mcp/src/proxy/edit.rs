@@ -26,6 +26,12 @@ impl Edit {
         }
     }
 
+    /// Returns edits that cannot be made, of a message that nobody can edit.
+    pub(super) fn impossible(held: &Held) -> Vec<Edit> {
+        let all = Edit::replace(0..held.len(), "");
+        vec![all.clone(), all]
+    }
+
     pub(super) fn insert(at: u64, text: impl Into<Vec<u8>>) -> Edit {
         Edit::replace(at..at, text)
     }
@@ -70,9 +76,16 @@ impl Edited {
         }
     }
 
-    pub(super) fn new(held: Held, mut edits: Vec<Edit>) -> Edited {
-        edits.sort_by_key(|edit| edit.range.start);
-        Edited { held, edits }
+    /// Returns a message with places changed; as it came if two of them overlap, which no message with one content has.
+    pub(super) fn new(held: Held, mut edits: Vec<Edit>) -> Result<Edited, Held> {
+        edits.sort_by_key(|edit| (edit.range.start, edit.range.end));
+        let is_apart = edits
+            .windows(2)
+            .all(|pair| pair[0].range.end <= pair[1].range.start);
+        match is_apart && edits.last().is_none_or(|edit| edit.range.end <= held.len()) {
+            true => Ok(Edited { held, edits }),
+            false => Err(held),
+        }
     }
 
     /// Writes it, without a newline.

@@ -63,7 +63,7 @@ impl<R: AsyncRead + Unpin> Lines<R> {
             if !rest.is_empty() {
                 self.holder.push(rest);
             }
-            self.from = 0;
+            (self.from, self.to) = (0, 0);
             self.to = self.input.read(&mut self.chunk).await?;
             if self.to == 0 {
                 let last = (!self.holder.is_empty()).then(|| self.holder.end());

@@ -20,10 +20,12 @@ use std::collections::HashMap;
 use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use overspill::notice::Message;
 use overspill::settings::{Client, Origin, client};
-use overspill::{Host, Paths, Policy, Salience, Strategy};
+use overspill::{Host, Lang, Paths, Policy, Salience, Strategy};
 use serde_json::{Map, Value, json};
 
 use self::edit::Edited;
@@ -56,8 +58,8 @@ pub struct Options {
 pub(crate) enum FromClient {
     /// It goes to the server.
     Forward(Forwarded),
-    /// It is answered here.
-    Answer(Vec<u8>),
+    /// It is answered here, by work that may take a while.
+    Own(Box<OwnCall>),
 }
 
 /// A message for the server, and what HTTP says of it beside it.
@@ -77,8 +79,45 @@ pub(crate) struct Forwarded {
 pub(crate) enum FromServer {
     /// It goes to the client.
     Forward(Edited),
+    /// This goes to the client in its place.
+    Answer(Vec<u8>),
     /// It is no message: as it came, and what it begins with.
     Garbage(Held, String),
+}
+
+/// A call that is answered here.
+#[derive(Debug)]
+pub(crate) struct OwnCall {
+    host: Host,
+    pub(crate) id: String,
+    asked: Asked,
+    arguments: Map<String, Value>,
+    /// A request that names its version is of the wire on which every result names its type.
+    names_type: bool,
+}
+
+impl OwnCall {
+    /// Does the work, and returns the answer.
+    pub(crate) fn answer(self) -> Vec<u8> {
+        let result = match &self.asked {
+            Asked::Resource { uri } => resources::read(&self.host, uri)
+                .map(|result| json!(result))
+                .map_err(|error| json!(error)),
+            Asked::Call { tool, .. } => {
+                let mut result = own::call(tool, self.arguments, &self.host);
+                if self.names_type {
+                    result["resultType"] = json!("complete");
+                }
+                Ok(result)
+            }
+            Asked::Tools | Asked::Forever | Asked::Other => Ok(json!({})),
+        };
+        let (key, value) = match result {
+            Ok(result) => ("result", result),
+            Err(error) => ("error", error),
+        };
+        format!(r#"{{"jsonrpc":"2.0","id":{},"{key}":{value}}}"#, self.id).into_bytes()
+    }
 }
 
 /// A proxy between one client and one server.
@@ -98,6 +137,8 @@ struct State {
     client: Option<&'static Client>,
     /// Which tool a task is of.
     tasks: HashMap<String, Asked>,
+    /// What stops a call that is answered here.
+    own: HashMap<String, Arc<AtomicBool>>,
 }
 
 /// More tasks than this are not remembered by their tool.
@@ -138,8 +179,8 @@ impl Proxy {
             Err(Fault::Io(error)) => return Err(error),
         };
         if outline.batch.is_empty() {
-            if let Some(answer) = self.asked(&held, &outline)? {
-                return Ok(FromClient::Answer(answer));
+            if let Some(call) = self.asked(&held, &outline)? {
+                return Ok(FromClient::Own(Box::new(call)));
             }
         } else {
             for part in outline.batch.clone() {
@@ -160,38 +201,37 @@ impl Proxy {
         }
     }
 
-    /// Notes a request, and answers it if it is for us.
-    fn asked(&self, held: &Held, outline: &Outline) -> io::Result<Option<Vec<u8>>> {
+    /// Notes a request, and returns it if it is for us.
+    fn asked(&self, held: &Held, outline: &Outline) -> io::Result<Option<OwnCall>> {
         let Some((id, asked)) = self.note_request(held, outline)? else {
             return Ok(None);
         };
-        let result = match &asked {
-            Asked::Call { tool, .. } if self.is_own(tool) => {
-                let arguments = arguments(held, outline)?;
-                let host = self.host.clone().for_client(self.state().client);
-                let mut result = own::call(tool, arguments, &host);
-                // A request that names its version is of the wire on which every result names its type.
-                if outline.version.is_some() {
-                    result["resultType"] = json!("complete");
-                }
-                Ok(result)
-            }
+        let is_ours = match &asked {
+            Asked::Call { tool, .. } => self.is_own(tool),
             // The server may be one of ours, with spills of its own.
-            Asked::Resource { uri } if resources::has(&self.host, uri) => {
-                let host = self.host.clone().for_client(self.state().client);
-                resources::read(&host, uri)
-                    .map(|result| json!(result))
-                    .map_err(|error| json!(error))
-            }
-            _ => return Ok(None),
+            Asked::Resource { uri } => resources::has(&self.host, uri),
+            _ => false,
         };
-        self.state().pending.take(&id);
-        let id: Value = serde_json::from_str(&id).unwrap_or(Value::Null);
-        let answer = match result {
-            Ok(result) => json!({ "jsonrpc": "2.0", "id": id, "result": result }),
-            Err(error) => json!({ "jsonrpc": "2.0", "id": id, "error": error }),
-        };
-        Ok(Some(answer.to_string().into_bytes()))
+        if !is_ours {
+            return Ok(None);
+        }
+        let cancelled = Arc::new(AtomicBool::new(false));
+        let mut state = self.state();
+        state.pending.take(&id);
+        state.own.insert(id.clone(), Arc::clone(&cancelled));
+        let host = self.host.clone().for_client(state.client);
+        Ok(Some(OwnCall {
+            host: host.cancelled_by(cancelled),
+            id,
+            asked,
+            arguments: arguments(held, outline)?,
+            names_type: outline.version.is_some(),
+        }))
+    }
+
+    /// Forgets a call that was answered here.
+    pub(crate) fn answered(&self, id: &str) {
+        self.state().own.remove(id);
     }
 
     fn is_own(&self, tool: &str) -> bool {
@@ -207,11 +247,18 @@ impl Proxy {
         if outline.client.is_some() {
             self.state().client = client(&text(&outline.client)?);
         }
+        let raw = |range: &Range<u64>| -> io::Result<String> {
+            Ok(String::from_utf8_lossy(&held.bytes(range.clone())?).into_owned())
+        };
+        let method = text(&outline.method)?;
+        if let ("notifications/cancelled", Some(id)) = (method.as_str(), &outline.cancelled) {
+            self.cancel(&raw(id)?);
+        }
         let (Some(id), Some(_)) = (&outline.id, &outline.method) else {
             return Ok(None);
         };
-        let id = String::from_utf8_lossy(&held.bytes(id.clone())?).into_owned();
-        let asked = match text(&outline.method)?.as_str() {
+        let id = raw(id)?;
+        let asked = match method.as_str() {
             "tools/call" => Asked::Call {
                 tool: text(&outline.name)?,
                 query: text(&outline.query)?,
@@ -224,10 +271,19 @@ impl Proxy {
                 let task = text(&outline.task)?;
                 self.state().tasks.get(&task).cloned().unwrap_or_default()
             }
+            "subscriptions/listen" => Asked::Forever,
             _ => Asked::Other,
         };
-        self.state().pending.put(id.clone(), asked.clone());
+        self.state().pending.put(&id, asked.clone());
         Ok(Some((id, asked)))
+    }
+
+    fn cancel(&self, id: &str) {
+        let mut state = self.state();
+        state.pending.cancel(id);
+        if let Some(flag) = state.own.get(id) {
+            flag.store(true, Ordering::Relaxed);
+        }
     }
 
     /// Takes a message of the server.
@@ -240,10 +296,7 @@ impl Proxy {
     pub(crate) fn server_said_at(&self, held: Held, part: Range<u64>) -> io::Result<FromServer> {
         let outline = match Outline::read(&held, part) {
             Ok(outline) => outline,
-            Err(Fault::Malformed) => {
-                let start = start_of(&held)?;
-                return Ok(FromServer::Garbage(held, start));
-            }
+            Err(Fault::Malformed) => return self.garbage(held),
             Err(Fault::Io(error)) => return Err(error),
         };
         let mut edits = Vec::new();
@@ -253,8 +306,7 @@ impl Proxy {
             }
             let is_message = outline.method.is_some() || outline.id.is_some();
             if !is_message && !outline.has_error {
-                let start = start_of(&held)?;
-                return Ok(FromServer::Garbage(held, start));
+                return self.garbage(held);
             }
             edits = self.edits(&held, &outline)?;
         }
@@ -263,7 +315,35 @@ impl Proxy {
                 edits.extend(self.edits(&held, &outline)?);
             }
         }
-        Ok(FromServer::Forward(Edited::new(held, edits)))
+        match Edited::new(held, edits) {
+            Ok(edited) => Ok(FromServer::Forward(edited)),
+            Err(held) => self.garbage(held),
+        }
+    }
+
+    /// Answers the request that something answers which is no message, if one waits for it.
+    fn garbage(&self, held: Held) -> io::Result<FromServer> {
+        const ENDS: u64 = 4096;
+        let start = held.bytes(0..ENDS)?;
+        let end = held.bytes(held.len().saturating_sub(ENDS)..held.len())?;
+        let id = pending::id_of(&start, &end).filter(|id| self.state().pending.has(id));
+        let Some(id) = id else {
+            let start = start_of(&held)?;
+            return Ok(FromServer::Garbage(held, start));
+        };
+        self.state().pending.take(&id);
+        let why = Message::NotAMessage.say(self.lang(), &[]);
+        Ok(FromServer::Answer(self.unusable(&id, &why)))
+    }
+
+    fn lang(&self) -> Lang {
+        self.host.settings().effective("").lang()
+    }
+
+    fn unusable(&self, id: &str, why: &str) -> Vec<u8> {
+        let values = [("name", self.name()), ("why", why)];
+        let message = Message::ResultUnusable.say(self.lang(), &values);
+        refusal(id, UNUSABLE, &message)
     }
 
     /// Returns what is changed in a message of the server.
@@ -285,10 +365,13 @@ impl Proxy {
         match asked {
             Asked::Tools => self.edit_tools(held, outline, &host),
             Asked::Call { .. } | Asked::Resource { .. } => {
+                if outline.body.is_ambiguous {
+                    return Ok(edit::Edit::impossible(held));
+                }
                 self.note_task(held, outline, &asked)?;
                 self.bound(held, outline, &asked, &host)
             }
-            Asked::Other => Ok(Vec::new()),
+            Asked::Forever | Asked::Other => Ok(Vec::new()),
         }
     }
 
@@ -350,32 +433,38 @@ impl Proxy {
     /// Returns the answer to a message that could not be held: to the request that it answers, or, if that cannot be told, to
     /// all that wait.
     pub(crate) fn lost(&self, why: &str, start: &[u8], end: &[u8]) -> Vec<Vec<u8>> {
-        let message = format!(
-            "overspill: the result of `{}` could not be passed on: {why}",
-            self.options.name
-        );
         let known = pending::id_of(start, end);
         let mut state = self.state();
         let ids = match known.filter(|id| state.pending.take(id).is_some()) {
             Some(id) => vec![id],
             None => state.pending.drain(),
         };
-        ids.iter()
-            .map(|id| refusal(id, UNUSABLE, &message))
-            .collect()
+        drop(state);
+        ids.iter().map(|id| self.unusable(id, why)).collect()
     }
 
     /// Returns the answer to a request that could not be held.
     pub(crate) fn refuse(&self, why: &str, start: &[u8], end: &[u8]) -> Option<Vec<u8>> {
-        let message = format!("overspill: the request could not be passed on: {why}");
+        let message = Message::RequestUnusable.say(self.lang(), &[("why", why)]);
         pending::id_of(start, end).map(|id| refusal(&id, UNUSABLE, &message))
     }
 
     /// Returns the answer to a request that the server could not be asked, or did not answer; nothing if it was answered.
-    pub(crate) fn failed(&self, id: &str, why: &str) -> Option<Vec<u8>> {
+    pub(crate) fn failed(&self, id: &str, how: &Trouble) -> Option<Vec<u8>> {
         self.state().pending.take(id)?;
-        let message = format!("overspill: the server `{}` {why}", self.options.name);
-        Some(refusal(id, SERVER_GONE, &message))
+        Some(refusal(id, SERVER_GONE, &self.told(how)))
+    }
+
+    /// Says what is the matter with the server.
+    fn told(&self, how: &Trouble) -> String {
+        let how = how.say(self.lang());
+        let values = [("name", self.name()), ("how", how.as_str())];
+        Message::ServerGone.say(self.lang(), &values)
+    }
+
+    /// Tells whether a request has no answer yet.
+    pub(crate) fn has_pending(&self, id: &str) -> bool {
+        self.state().pending.has(id)
     }
 
     /// Returns the version of the protocol that the server chose.
@@ -385,16 +474,44 @@ impl Proxy {
 
     /// Tells whether a request waits for its answer.
     pub(crate) fn is_waited_for(&self) -> bool {
-        !self.state().pending.is_empty()
+        self.state().pending.is_waited_for()
     }
 
     /// Returns answers to all requests that wait, when the server is gone.
-    pub(crate) fn server_gone(&self, why: &str) -> Vec<Vec<u8>> {
+    pub(crate) fn server_gone(&self, how: &Trouble) -> Vec<Vec<u8>> {
         let ids = self.state().pending.drain();
-        let message = format!("overspill: the server `{}` {why}", self.options.name);
+        let message = self.told(how);
         ids.iter()
             .map(|id| refusal(id, SERVER_GONE, &message))
             .collect()
+    }
+}
+
+/// What is the matter with a server.
+#[derive(Clone, Debug)]
+pub(crate) enum Trouble {
+    Exited(i32),
+    Signalled(i32),
+    Silent,
+    Unreachable(String),
+    BrokeOff(String),
+    SaidNothing,
+}
+
+impl Trouble {
+    fn say(&self, lang: Lang) -> String {
+        match self {
+            Trouble::Exited(code) => Message::ServerExited.say(lang, &[("n", &code.to_string())]),
+            Trouble::Signalled(signal) => {
+                Message::ServerSignalled.say(lang, &[("n", &signal.to_string())])
+            }
+            Trouble::Silent => Message::ServerSilent.say(lang, &[]),
+            Trouble::Unreachable(cause) => {
+                Message::ServerUnreachable.say(lang, &[("cause", cause)])
+            }
+            Trouble::BrokeOff(cause) => Message::ServerBrokeOff.say(lang, &[("cause", cause)]),
+            Trouble::SaidNothing => Message::ServerSaidNothing.say(lang, &[]),
+        }
     }
 }
 

@@ -30,7 +30,7 @@ pub(super) struct Block {
     /// Its text, or that of the resource in it.
     pub(super) text: Option<Range<u64>>,
     /// What is not text in it: the data of an image or a sound, a blob.
-    pub(super) data: Option<Range<u64>>,
+    pub(super) data: Option<Span>,
     pub(super) mime_type: Option<Range<u64>>,
 }
 
@@ -51,6 +51,8 @@ pub(super) struct Body {
     pub(super) blocks: Vec<Block>,
     pub(super) structured: Option<Span>,
     pub(super) is_error: Option<Range<u64>>,
+    /// Whether there is more than one list, so that nobody can tell which a client shows.
+    pub(super) is_ambiguous: bool,
 }
 
 /// What a message is, and where its parts are.
@@ -73,6 +75,8 @@ pub(super) struct Outline {
     pub(super) tools: Vec<ToolEntry>,
     pub(super) tool_list: Option<Range<u64>>,
     pub(super) has_cursor: bool,
+    /// The request that is cancelled.
+    pub(super) cancelled: Option<Range<u64>>,
     /// The messages of a batch.
     pub(super) batch: Vec<Range<u64>>,
     block: Block,
@@ -200,6 +204,7 @@ impl Outline {
             | ["params", "_meta", "io.modelcontextprotocol/protocolVersion"] => {
                 self.version = value;
             }
+            ["params", "requestId"] => self.cancelled = value,
             ["params", "uri"] => self.uri = value,
             ["params", "arguments"] => self.arguments = value,
             ["params" | "result", "taskId"] | ["result", "task", "taskId"] => self.task = value,
@@ -239,7 +244,10 @@ impl Outline {
     fn note_body(&mut self, path: &[&str], span: &Span) {
         let value = || Some(span.value.clone());
         match path {
-            ["content" | "contents"] => self.body.list = Some(span.clone()),
+            ["content" | "contents"] => {
+                self.body.is_ambiguous |= self.body.list.is_some();
+                self.body.list = Some(span.clone());
+            }
             ["structuredContent"] => self.body.structured = Some(span.clone()),
             ["isError"] => self.body.is_error = value(),
             ["content" | "contents", "*"] => {
@@ -251,7 +259,7 @@ impl Outline {
             }
             ["content" | "contents", "*", "data" | "blob"]
             | ["content", "*", "resource", "blob"] => {
-                self.block.data = value();
+                self.block.data = Some(span.clone());
             }
             ["content" | "contents", "*", "mimeType"]
             | ["content", "*", "resource", "mimeType"] => {
@@ -322,7 +330,7 @@ mod tests {
         assert_eq!(structured.after, None);
         assert_eq!(at(text, &outline.body.is_error.unwrap()), "true");
         assert_eq!(
-            at(text, &outline.body.blocks[1].data.clone().unwrap()),
+            at(text, &outline.body.blocks[1].data.clone().unwrap().value),
             "\"QQ==\""
         );
     }

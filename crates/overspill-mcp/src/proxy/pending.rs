@@ -1,8 +1,9 @@
 //! The requests that wait for an answer.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 
 use memchr::memmem;
+use serde_json::Value;
 
 /// What a request asks for, as far as its answer is bounded by it.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -13,6 +14,8 @@ pub(super) enum Asked {
     Tools,
     /// `resources/read`.
     Resource { uri: String },
+    /// `subscriptions/listen`, which is answered when it ends.
+    Forever,
     /// Anything else: the answer passes as it comes.
     Other,
 }
@@ -27,31 +30,82 @@ impl Default for Asked {
     }
 }
 
-/// What was asked, by the id of the request as it was written.
+/// What was asked, by the id of the request.
 #[derive(Debug, Default)]
 pub(super) struct Pending {
-    asked: HashMap<String, Asked>,
+    asked: HashMap<String, Entry>,
+    /// Those that were cancelled, the oldest first: an answer may come all the same.
+    cancelled: VecDeque<String>,
 }
 
+#[derive(Debug)]
+struct Entry {
+    /// The id as it was written.
+    id: String,
+    asked: Asked,
+    is_waited_for: bool,
+}
+
+/// More cancelled requests than this are not remembered.
+const MAX_CANCELLED: usize = 1000;
+
 impl Pending {
-    pub(super) fn put(&mut self, id: String, asked: Asked) {
-        self.asked.insert(id, asked);
+    pub(super) fn put(&mut self, id: &str, asked: Asked) {
+        let entry = Entry {
+            id: id.to_owned(),
+            // What goes on until it is cancelled is no answer to wait for.
+            is_waited_for: asked != Asked::Forever,
+            asked,
+        };
+        self.asked.insert(key(id), entry);
     }
 
     pub(super) fn take(&mut self, id: &str) -> Option<Asked> {
-        self.asked.remove(id)
+        self.asked.remove(&key(id)).map(|entry| entry.asked)
     }
 
-    pub(super) fn is_empty(&self) -> bool {
-        self.asked.is_empty()
+    /// Notes that nobody waits for an answer any more.
+    pub(super) fn cancel(&mut self, id: &str) {
+        let key = key(id);
+        if let Some(entry) = self.asked.get_mut(&key) {
+            entry.is_waited_for = false;
+            self.cancelled.push_back(key);
+        }
+        if self.cancelled.len() > MAX_CANCELLED
+            && let Some(oldest) = self.cancelled.pop_front()
+            && self
+                .asked
+                .get(&oldest)
+                .is_some_and(|entry| !entry.is_waited_for)
+        {
+            self.asked.remove(&oldest);
+        }
+    }
+
+    pub(super) fn has(&self, id: &str) -> bool {
+        self.asked.contains_key(&key(id))
+    }
+
+    pub(super) fn is_waited_for(&self) -> bool {
+        self.asked.values().any(|entry| entry.is_waited_for)
     }
 
     /// Returns the ids of all that wait, in an order that is always the same.
     pub(super) fn drain(&mut self) -> Vec<String> {
-        let mut ids: Vec<String> = self.asked.drain().map(|(id, _)| id).collect();
+        let mut ids: Vec<String> = self
+            .asked
+            .drain()
+            .filter(|(_, entry)| entry.is_waited_for || entry.asked == Asked::Forever)
+            .map(|(_, entry)| entry.id)
+            .collect();
         ids.sort_by_key(|id| (id.len(), id.clone()));
         ids
     }
+}
+
+/// Returns an id in the one way it is written here: a server may write the same string with other escapes.
+fn key(id: &str) -> String {
+    serde_json::from_str::<Value>(id).map_or_else(|_| id.to_owned(), |id| id.to_string())
 }
 
 /// Returns the id of a message of which only the start and the end are known: one that stands before the result, or behind it.
@@ -64,9 +118,8 @@ pub(super) fn id_of(start: &[u8], end: &[u8]) -> Option<String> {
             b'"' => memchr::memchr(b'"', &value[1..])? + 2,
             _ => value.iter().position(|byte| !is_number(*byte))?,
         };
-        String::from_utf8(value[..len].to_vec())
-            .ok()
-            .filter(|id| !id.is_empty())
+        let id = String::from_utf8(value[..len].to_vec()).ok()?;
+        serde_json::from_str::<Value>(&id).is_ok().then_some(id)
     };
     find(before, memmem::find(before, b"\"id\"")).or_else(|| {
         // Behind the result there is nothing but the id and the version.

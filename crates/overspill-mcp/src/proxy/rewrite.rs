@@ -6,14 +6,15 @@
 use std::io::{self, BufReader};
 use std::ops::Range;
 
+use overspill::notice::Message;
 use overspill::settings::Client;
-use overspill::{Bounded, Keeping, Limits, Outcome, Policy, Sink, Truncated};
+use overspill::{Bounded, Format, Keeping, Limits, Outcome, Paths, Policy, Sink, Truncated};
 use serde_json::{Value, json};
 
 use super::edit::Edit;
 use super::held::Held;
 use super::json::unescape;
-use super::outline::{Block, Body, Outline, ToolEntry};
+use super::outline::{Block, Body, Outline, Span, ToolEntry};
 use crate::link;
 
 /// An image or a sound whose data is longer is saved, and a line of text stands for it.
@@ -31,7 +32,20 @@ pub(super) enum Kind {
     Resource,
 }
 
-/// Bounds a result; nothing if it may be sent as it came.
+/// What is shown of the text of a result.
+enum Shown {
+    /// All of the result, as it came.
+    AsItCame,
+    /// The text as it came, which says what the structured content says, without that.
+    WithoutStructure,
+    /// What is left of the text, and of the structured content if that is too long and says more.
+    Cut {
+        cut: Box<Truncated>,
+        loses_structure: bool,
+    },
+}
+
+/// Bounds a result; nothing is changed if it may be sent as it came.
 pub(super) fn bound(
     held: &Held,
     body: &Body,
@@ -46,45 +60,58 @@ pub(super) fn bound(
         .filter(|block| block.text.is_some())
         .collect();
     let limit = Limit { policy, client };
-    let Some(shown) = limit.shown(held, body, &texts)? else {
-        return Ok(edits);
+    let (cut, loses_structure) = match limit.shown(held, body, &texts)? {
+        Shown::AsItCame => return Ok(edits),
+        Shown::WithoutStructure => (None, true),
+        Shown::Cut {
+            cut,
+            loses_structure,
+        } => (Some(cut), loses_structure),
     };
-    if let Some(structured) = &body.structured {
+    let content = cut.as_ref().map(|cut| blocks(cut, kind));
+    if let Some(structured) = body.structured.as_ref().filter(|_| loses_structure) {
         // Without a list of content this is all there is, and the list takes its place.
-        edits.push(match body.list {
-            Some(_) => Edit::remove(structured, held)?,
-            None => {
-                let content = shown.as_ref().map(|cut| blocks(cut, kind));
-                let content = content.unwrap_or_default();
-                Edit::replace(
-                    structured.start..structured.value.end,
-                    format!("\"content\":[{content}]"),
-                )
-            }
+        edits.push(match (&body.list, &content) {
+            (None, Some(content)) => Edit::replace(
+                structured.start..structured.value.end,
+                format!("\"content\":[{content}]"),
+            ),
+            _ => Edit::remove(structured, held)?,
         });
     }
-    // The text alone is within its limits.
-    let (Some(cut), Some(list)) = (shown, &body.list) else {
-        return Ok(edits);
-    };
-    match (texts.first(), kind) {
-        (Some(first), Kind::Call) => {
-            edits.push(Edit::replace(first.span.value.clone(), blocks(&cut, kind)));
+    // Without a cut the text is within its limits.
+    if let (Some(cut), Some(list), Some(content)) = (&cut, &body.list, &content) {
+        match (texts.first(), kind) {
+            (Some(first), Kind::Call) => {
+                edits.push(Edit::replace(first.span.value.clone(), content.as_str()));
+            }
+            (Some(first), Kind::Resource) => {
+                let text = first.text.clone().unwrap_or_default();
+                edits.push(Edit::replace(text, json!(cut.content).to_string()));
+            }
+            (None, _) => edits.push(beginning(held, list, body, content)?),
         }
-        (Some(first), Kind::Resource) => {
-            let text = first.text.clone().unwrap_or_default();
-            edits.push(Edit::replace(text, json!(cut.content).to_string()));
+        for block in texts.iter().skip(1) {
+            edits.push(Edit::remove(&block.span, held)?);
         }
-        (None, _) => {
-            let comma = if body.blocks.is_empty() { "" } else { "," };
-            let content = format!("{}{comma}", blocks(&cut, kind));
-            edits.push(Edit::insert(list.value.start + 1, content));
-        }
-    }
-    for block in texts.iter().skip(1) {
-        edits.push(Edit::remove(&block.span, held)?);
     }
     Ok(edits)
+}
+
+/// Puts blocks at the beginning of a list; what is no list becomes one.
+fn beginning(held: &Held, list: &Span, body: &Body, content: &str) -> io::Result<Edit> {
+    if !is_array(held, &list.value)? {
+        return Ok(Edit::replace(list.value.clone(), format!("[{content}]")));
+    }
+    let comma = if body.blocks.is_empty() { "" } else { "," };
+    Ok(Edit::insert(
+        list.value.start + 1,
+        format!("{content}{comma}"),
+    ))
+}
+
+fn is_array(held: &Held, range: &Range<u64>) -> io::Result<bool> {
+    Ok(held.bytes(range.start..range.start + 1)? == b"[")
 }
 
 /// Returns the blocks that show a cut, as JSON without brackets.
@@ -106,14 +133,7 @@ struct Limit<'p> {
 }
 
 impl Limit<'_> {
-    /// Returns what is shown of the text: nothing if all of a result may be sent as it came, and no cut if only its
-    /// structured content is too long and the text says the same.
-    fn shown(
-        &self,
-        held: &Held,
-        body: &Body,
-        texts: &[&Block],
-    ) -> io::Result<Option<Option<Box<Truncated>>>> {
+    fn shown(&self, held: &Held, body: &Body, texts: &[&Block]) -> io::Result<Shown> {
         let text_bytes: u64 = texts
             .iter()
             .filter_map(|block| block.text.as_ref())
@@ -122,23 +142,29 @@ impl Limit<'_> {
         let structured = body.structured.as_ref().map(|span| span.value.clone());
         let structured_bytes = structured.as_ref().map_or(0, len);
         if self.is_surely_within(text_bytes) && self.is_surely_within(structured_bytes) {
-            return Ok(None);
+            return Ok(Shown::AsItCame);
         }
-        let is_structured_over = match &structured {
+        let loses_structure = match &structured {
             Some(range) => !self.is_within(held, range)?,
             None => false,
         };
-        let says_the_same = text_bytes.saturating_mul(2) >= structured_bytes;
-        let also = structured.filter(|_| is_structured_over && !says_the_same);
+        // What is not shown must be in the spill, unless it is there as text.
+        let also = match structured.filter(|_| loses_structure) {
+            Some(range) if !says_the_same(held, texts, &range)? => Some(range),
+            _ => None,
+        };
         let outcome = match &body.is_error {
             Some(range) if held.bytes(range.clone())? == b"true" => Outcome::Failed,
             _ => Outcome::Succeeded,
         };
-        match self.bounded(held, texts, also, outcome)? {
-            Bounded::Cut(cut) => Ok(Some(Some(cut))),
-            Bounded::Whole(_) if is_structured_over => Ok(Some(None)),
-            Bounded::Whole(_) => Ok(None),
-        }
+        Ok(match self.bounded(held, texts, also, outcome)? {
+            Bounded::Cut(cut) => Shown::Cut {
+                cut,
+                loses_structure,
+            },
+            Bounded::Whole(_) if loses_structure => Shown::WithoutStructure,
+            Bounded::Whole(_) => Shown::AsItCame,
+        })
     }
 
     /// Bounds the texts, and what else is given as JSON, as one output.
@@ -167,9 +193,14 @@ impl Limit<'_> {
             }
             push_raw(held, range, &mut sink)?;
         }
+        // A client's cut is taken to be of bytes; the guard that the user set is of chars.
+        let size = |text: &[u8]| match self.client {
+            Some(_) => text.len(),
+            None => overspill::decode(text).chars().count(),
+        };
         Ok(sink.finish_as(outcome, |bounded| match bounded {
-            Bounded::Whole(bytes) => bytes.len(),
-            Bounded::Cut(cut) => cut.content.len() + AROUND,
+            Bounded::Whole(bytes) => size(bytes),
+            Bounded::Cut(cut) => size(cut.content.as_bytes()) + AROUND,
         }))
     }
 
@@ -212,6 +243,27 @@ impl Limit<'_> {
     }
 }
 
+/// Tells whether a text is the structured content, written as JSON.
+fn says_the_same(held: &Held, texts: &[&Block], structured: &Range<u64>) -> io::Result<bool> {
+    /// More is not compared, and taken to say something else.
+    const COMPARED_BYTES: u64 = 8 << 20;
+    let [
+        Block {
+            text: Some(text), ..
+        },
+    ] = texts
+    else {
+        return Ok(false);
+    };
+    if len(text) > COMPARED_BYTES || len(structured) > COMPARED_BYTES {
+        return Ok(false);
+    }
+    let value = |bytes: &[u8]| serde_json::from_slice::<Value>(bytes).ok();
+    let text: Option<String> = serde_json::from_slice(&held.bytes(text.clone())?).ok();
+    let said = text.and_then(|text| value(text.as_bytes()));
+    Ok(said.is_some() && said == value(&held.bytes(structured.clone())?))
+}
+
 fn len(range: &Range<u64>) -> u64 {
     range.end - range.start
 }
@@ -242,64 +294,60 @@ fn push_raw(held: &Held, range: Range<u64>, sink: &mut Sink<'_>) -> io::Result<(
 fn media(held: &Held, body: &Body, kind: Kind, policy: &Policy<'_>) -> io::Result<Vec<Edit>> {
     let mut edits = Vec::new();
     for block in &body.blocks {
-        let Some(data) = block.data.clone().filter(|data| len(data) > MEDIA_BYTES) else {
+        let is_large = |data: &&Span| block.text.is_none() && len(&data.value) > MEDIA_BYTES;
+        let Some(data) = block.data.as_ref().filter(is_large) else {
             continue;
         };
-        let mime_type = match &block.mime_type {
+        let kind_of_data = match &block.mime_type {
             Some(range) => text_at(held, range)?,
             None => "data".to_owned(),
         };
-        let place = save_base64(held, inner(&data), policy);
-        let text = format!(
-            "{mime_type}, {} bytes of base64, not shown. {place}",
-            len(&data)
-        );
+        let bytes = len(&data.value).to_string();
+        let saved = save_base64(held, inner(&data.value), policy);
+        let (message, value) = match &saved {
+            Ok(path) => (Message::MediaSaved, ("path", path.as_str())),
+            Err(why) => (Message::MediaLost, ("why", why.as_str())),
+        };
+        let values = [("kind", kind_of_data.as_str()), ("n", &bytes), value];
+        let text = message.say(policy.lang, &values);
         edits.push(match kind {
             Kind::Call => Edit::replace(
                 block.span.value.clone(),
                 json!({ "type": "text", "text": text }).to_string(),
             ),
             // The address of the resource stays.
-            Kind::Resource => {
-                let key = held.bytes(data.start.saturating_sub(16)..data.start)?;
-                let at = key.windows(6).rposition(|word| word == b"\"blob\"");
-                let start = at.map_or(data.start, |at| data.start - (key.len() - at) as u64);
-                let member = format!("\"text\":{}", json!(text));
-                Edit::replace(start..data.end, member)
-            }
+            Kind::Resource => Edit::replace(
+                data.start..data.value.end,
+                format!("\"text\":{}", json!(text)),
+            ),
         });
     }
     Ok(edits)
 }
 
-/// Saves data, and tells where.
-fn save_base64(held: &Held, range: Range<u64>, policy: &Policy<'_>) -> String {
-    let Keeping::Store { store, .. } = policy.keeping else {
-        return "It was not saved.".to_owned();
+/// Saves data, and returns where it is.
+fn save_base64(held: &Held, range: Range<u64>, policy: &Policy<'_>) -> Result<String, String> {
+    let (store, paths) = match policy.keeping {
+        Keeping::Store { store, paths } => (store, paths),
+        Keeping::Nowhere(why) => return Err(why.to_owned()),
     };
-    let save = || -> Result<String, String> {
-        let mut spill = store
-            .begin(&policy.tool)
-            .map_err(|error| error.to_string())?;
-        let mut input = input(held, range.clone());
-        loop {
-            let buffer = io::BufRead::fill_buf(&mut input).map_err(|error| error.to_string())?;
-            if buffer.is_empty() {
-                break;
-            }
-            spill.write(buffer).map_err(|error| error.to_string())?;
-            let len = buffer.len();
-            io::BufRead::consume(&mut input, len);
+    let told = |error: overspill::Error| error.to_string();
+    let mut spill = store.begin(&policy.tool).map_err(told)?;
+    let mut input = input(held, range);
+    loop {
+        let buffer = io::BufRead::fill_buf(&mut input).map_err(|error| error.to_string())?;
+        if buffer.is_empty() {
+            break;
         }
-        let saved = spill
-            .commit(overspill::Format::Text)
-            .map_err(|error| error.to_string())?;
-        Ok(saved.path)
-    };
-    match save() {
-        Ok(path) => format!("Saved as base64 to: {path}"),
-        Err(why) => format!("It was not saved: {why}"),
+        spill.write(buffer).map_err(told)?;
+        let len = buffer.len();
+        io::BufRead::consume(&mut input, len);
     }
+    let saved = spill.commit(Format::Text).map_err(told)?;
+    Ok(match paths {
+        Paths::Relative => saved.path,
+        Paths::Absolute => store.absolute(&saved.path),
+    })
 }
 
 /// Returns a short string of a message.
@@ -335,7 +383,8 @@ pub(super) fn tools(
         return Ok(edits);
     };
     // They stand on the last page.
-    if !own.is_empty() && !is_taken && !outline.has_cursor {
+    let is_open = !is_taken && !outline.has_cursor && is_array(held, &list)?;
+    if !own.is_empty() && is_open {
         let own: Vec<String> = own.iter().map(Value::to_string).collect();
         let comma = if outline.tools.is_empty() { "" } else { "," };
         edits.push(Edit::insert(
@@ -346,11 +395,11 @@ pub(super) fn tools(
     Ok(edits)
 }
 
+/// Adds to a tool, which has a name and so is an object with a member.
 fn with_meta(tool: &ToolEntry, meta: Option<Value>) -> Option<Edit> {
-    let meta = meta.filter(|_| !tool.has_meta)?;
-    let comma = if tool.name.is_some() { "," } else { "" };
+    let meta = meta.filter(|_| !tool.has_meta && tool.name.is_some())?;
     Some(Edit::insert(
-        tool.span.value.end - 1,
-        format!("{comma}\"_meta\":{meta}"),
+        tool.span.value.start + 1,
+        format!("\"_meta\":{meta},"),
     ))
 }

@@ -7,9 +7,8 @@
 use std::ffi::OsString;
 use std::io;
 use std::os::unix::process::ExitStatusExt as _;
-use std::pin::pin;
 use std::process::{ExitStatus, Stdio};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, poll};
@@ -17,10 +16,11 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::io::{AsyncRead, AsyncWriteExt as _, BufWriter};
 use tokio::process::{Child, ChildStdin, Command};
 use tokio::sync::{Mutex, Notify};
+use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
 use super::lines::{Lines, Report, decided};
-use super::{Edited, FromClient, FromServer, Proxy, Taken};
+use super::{Edited, FromClient, FromServer, OwnCall, Proxy, Taken, Trouble};
 
 /// How long the server may take to end after its input did, and after it was told to.
 const GRACE: Duration = Duration::from_secs(2);
@@ -28,53 +28,73 @@ const GRACE: Duration = Duration::from_secs(2);
 /// How long it may be silent when its input has ended and the client still waits for an answer.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// How long requests are answered that were under way when the server went.
+/// How long requests are answered that were under way when the server went, and how long a client may take to read the last
+/// answers.
 const LINGER: Duration = Duration::from_secs(1);
 
 type ClientOut = BufWriter<rmcp::transport::io::StdioWriter>;
 
+/// What ended first.
+enum Ended {
+    /// The client said all it had to say, or is gone.
+    Client,
+    Server,
+    /// We were told to end.
+    Signal,
+}
+
 /// Starts the server and relays until one of the two goes, or until `until` is done. Returns how the server ended, if it went
 /// first.
 pub async fn relay(
-    proxy: &Proxy,
+    proxy: Proxy,
     command: &[OsString],
-    report: &dyn Report,
+    report: Arc<dyn Report>,
     until: impl Future<Output = ()>,
 ) -> io::Result<Option<ExitStatus>> {
     let mut child = spawn(command)?;
     let group = child.id().and_then(|id| Pid::from_raw(id as i32));
+    let missing = || io::Error::other("the server has no pipes");
+    let to_server = child.stdin.take().ok_or_else(missing)?;
+    let server_out = child.stdout.take().ok_or_else(missing)?;
     let (client_in, client_out) = rmcp::transport::io::stdio_pipes();
-    let link = Link {
+    let link = Arc::new(Link {
         proxy,
         report,
         to_client: Mutex::new(BufWriter::new(client_out)),
-        to_server: Mutex::new(child.stdin.take()),
         heard: Notify::new(),
         gone: OnceLock::new(),
+    });
+    let mut client = tokio::spawn(Arc::clone(&link).hear_client(client_in, to_server));
+    let mut server = tokio::spawn(Arc::clone(&link).hear_server(server_out));
+    tokio::pin!(until);
+    let ended = tokio::select! {
+        _ = &mut client => Ended::Client,
+        _ = &mut server => Ended::Server,
+        () = &mut until => Ended::Signal,
     };
-    let server_out = child
-        .stdout
-        .take()
-        .ok_or_else(|| io::Error::other("the server has no output"))?;
-    let mut from_client = pin!(link.hear_client(client_in));
-    let mut from_server = pin!(link.hear_server(server_out));
-    let is_server_gone = tokio::select! {
-        _ = &mut from_client => false,
-        _ = &mut from_server => true,
-        () = until => false,
-    };
-    if !is_server_gone {
-        *link.to_server.lock().await = None;
-        link.drain(from_server).await;
-        let status = stop(&mut child, group).await;
-        link.server_gone(&how_it_ended(status)).await;
-        return Ok(None);
+    match ended {
+        Ended::Server => {}
+        Ended::Client => {
+            tokio::select! {
+                () = link.drain(&mut server) => {}
+                () = &mut until => {}
+            }
+        }
+        // With the task the server's input ends.
+        Ended::Signal => client.abort(),
     }
     let status = stop(&mut child, group).await;
-    link.server_gone(&how_it_ended(status)).await;
-    // What the client wrote before it could know is answered too.
-    let _ = timeout(LINGER, from_client).await;
-    Ok(status)
+    // What it said last is still in the pipe; a client that does not read must not keep us.
+    let _ = timeout(LINGER, &mut server).await;
+    server.abort();
+    let _ = timeout(LINGER, link.server_gone(&how_it_ended(status))).await;
+    if matches!(ended, Ended::Server) {
+        // What the client wrote before it could know is answered too.
+        let _ = timeout(LINGER, &mut client).await;
+        client.abort();
+        return Ok(status);
+    }
+    Ok(None)
 }
 
 fn spawn(command: &[OsString]) -> io::Result<Child> {
@@ -92,30 +112,32 @@ fn spawn(command: &[OsString]) -> io::Result<Child> {
 
 /// Waits for the server to end, and makes it.
 async fn stop(child: &mut Child, group: Option<Pid>) -> Option<ExitStatus> {
+    let mut status = None;
     for signal in [None, Some(Signal::TERM), Some(Signal::KILL)] {
         if let (Some(signal), Some(group)) = (signal, group) {
             // It may be gone already.
             let _ = kill_process_group(group, signal);
         }
-        if let Ok(Ok(status)) = timeout(GRACE, child.wait()).await {
-            // What it left behind in its group goes with it.
-            if let Some(group) = group {
-                let _ = kill_process_group(group, Signal::TERM);
-            }
-            return Some(status);
+        if let Ok(Ok(ended)) = timeout(GRACE, child.wait()).await {
+            status = Some(ended);
+            break;
         }
     }
-    None
+    // What it left behind in its group goes with it.
+    if let Some(group) = group
+        && kill_process_group(group, Signal::TERM).is_ok()
+    {
+        tokio::time::sleep(GRACE / 10).await;
+        let _ = kill_process_group(group, Signal::KILL);
+    }
+    status
 }
 
-fn how_it_ended(status: Option<ExitStatus>) -> String {
-    match status {
-        Some(status) => match (status.code(), status.signal()) {
-            (Some(code), _) => format!("exited with code {code}"),
-            (None, Some(signal)) => format!("was ended by signal {signal}"),
-            (None, None) => "ended".to_owned(),
-        },
-        None => "does not answer any more".to_owned(),
+fn how_it_ended(status: Option<ExitStatus>) -> Trouble {
+    match status.map(|status| (status.code(), status.signal())) {
+        Some((Some(code), _)) => Trouble::Exited(code),
+        Some((None, Some(signal))) => Trouble::Signalled(signal),
+        Some((None, None)) | None => Trouble::Silent,
     }
 }
 
@@ -136,27 +158,32 @@ fn is_client_gone() -> bool {
 }
 
 /// The two directions between a client and a server.
-struct Link<'p> {
-    proxy: &'p Proxy,
-    report: &'p dyn Report,
+struct Link {
+    proxy: Proxy,
+    report: Arc<dyn Report>,
     to_client: Mutex<ClientOut>,
-    to_server: Mutex<Option<ChildStdin>>,
     /// Told of every message of the server.
     heard: Notify,
     /// Why the server cannot be asked any more.
-    gone: OnceLock<String>,
+    gone: OnceLock<Trouble>,
 }
 
-impl Link<'_> {
-    async fn hear_client(&self, input: impl AsyncRead + Unpin) -> io::Result<()> {
+impl Link {
+    /// Hears the client until it ends; the server's input ends with it.
+    async fn hear_client(
+        self: Arc<Self>,
+        input: impl AsyncRead + Unpin,
+        to_server: ChildStdin,
+    ) -> io::Result<()> {
         let mut lines = Lines::new(input, self.proxy.scratch());
+        let mut to_server = Some(to_server);
         while let Some(taken) = lines.next().await? {
             match taken {
                 Taken::Message(held) => match decided(held, |held| self.proxy.client_said(held))? {
                     FromClient::Forward(forwarded) => {
-                        self.ask(&Edited::unchanged(forwarded.message)).await?;
+                        ask(&mut to_server, &Edited::unchanged(forwarded.message)).await;
                     }
-                    FromClient::Answer(answer) => self.tell(&answer).await?,
+                    FromClient::Own(call) => self.do_own(*call),
                 },
                 // Of a request that cannot be held only an error can come.
                 Taken::Lost { why, start, end } => {
@@ -165,19 +192,33 @@ impl Link<'_> {
                     }
                 }
             }
-            if let Some(why) = self.gone.get() {
-                self.server_gone(why).await;
+            if let Some(how) = self.gone.get() {
+                self.server_gone(how).await;
             }
         }
         Ok(())
     }
 
-    async fn hear_server(&self, input: impl AsyncRead + Unpin) -> io::Result<()> {
+    /// Answers a call without keeping others waiting.
+    fn do_own(self: &Arc<Self>, call: OwnCall) {
+        let link = Arc::clone(self);
+        tokio::spawn(async move {
+            let id = call.id.clone();
+            if let Ok(answer) = tokio::task::spawn_blocking(|| call.answer()).await {
+                // A client that does not read is gone.
+                let _ = link.tell(&answer).await;
+            }
+            link.proxy.answered(&id);
+        });
+    }
+
+    async fn hear_server(self: Arc<Self>, input: impl AsyncRead + Unpin) -> io::Result<()> {
         let mut lines = Lines::new(input, self.proxy.scratch());
         while let Some(taken) = lines.next().await? {
             match taken {
                 Taken::Message(held) => match decided(held, |held| self.proxy.server_said(held))? {
                     FromServer::Forward(message) => self.send(&message).await?,
+                    FromServer::Answer(answer) => self.tell(&answer).await?,
                     FromServer::Garbage(_, start) => self.report.say(&format!(
                         "`{}` printed a line that is no message: {start}",
                         self.proxy.name()
@@ -190,22 +231,6 @@ impl Link<'_> {
                 }
             }
             self.heard.notify_one();
-        }
-        Ok(())
-    }
-
-    /// Passes a message to the server. One that is gone is not asked: its requests are answered by who notices.
-    async fn ask(&self, message: &Edited) -> io::Result<()> {
-        let mut to_server = self.to_server.lock().await;
-        if let Some(out) = to_server.as_mut() {
-            let written = async {
-                message.write(out).await?;
-                out.write_all(b"\n").await?;
-                out.flush().await
-            };
-            if written.await.is_err() {
-                *to_server = None;
-            }
         }
         Ok(())
     }
@@ -224,9 +249,9 @@ impl Link<'_> {
         out.flush().await
     }
 
-    async fn server_gone(&self, why: &str) {
-        let why = self.gone.get_or_init(|| why.to_owned());
-        for answer in self.proxy.server_gone(why) {
+    async fn server_gone(&self, how: &Trouble) {
+        let how = self.gone.get_or_init(|| how.clone());
+        for answer in self.proxy.server_gone(how) {
             // A client that does not read is gone as well.
             if self.tell(&answer).await.is_err() {
                 return;
@@ -235,13 +260,12 @@ impl Link<'_> {
     }
 
     /// Relays what the server still has to say after its input ended, while it says something or the client waits for it.
-    async fn drain(&self, from_server: impl Future<Output = io::Result<()>>) {
-        let mut from_server = pin!(from_server);
+    async fn drain(&self, server: &mut JoinHandle<io::Result<()>>) {
         let mut silent = Duration::ZERO;
         let step = Duration::from_millis(100);
         loop {
             tokio::select! {
-                _ = &mut from_server => return,
+                _ = &mut *server => return,
                 () = self.heard.notified() => silent = Duration::ZERO,
                 () = tokio::time::sleep(step) => silent += step,
             }
@@ -252,6 +276,20 @@ impl Link<'_> {
             if silent >= patience || is_client_gone() {
                 return;
             }
+        }
+    }
+}
+
+/// Passes a message to the server. One that is gone is not asked: its requests are answered by who notices.
+async fn ask(to_server: &mut Option<ChildStdin>, message: &Edited) {
+    if let Some(out) = to_server {
+        let written = async {
+            message.write(out).await?;
+            out.write_all(b"\n").await?;
+            out.flush().await
+        };
+        if written.await.is_err() {
+            *to_server = None;
         }
     }
 }

@@ -76,6 +76,8 @@ impl Server {
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, ErrorData> {
         let start = Instant::now();
+        // Whoever drops this call, be it the client or the end of the program, stops the work.
+        let _stop = StopOnDrop(flag);
         let mut done = tokio::task::spawn_blocking(work);
         let mut ticks = tokio::time::interval_at(tokio::time::Instant::now() + PROGRESS, PROGRESS);
         loop {
@@ -84,12 +86,19 @@ impl Server {
                     return result.map_err(|error| ErrorData::internal_error(error.to_string(), None));
                 }
                 () = context.ct.cancelled() => {
-                    flag.store(true, Ordering::Relaxed);
                     return Err(ErrorData::internal_error("the call was cancelled", None));
                 }
                 _ = ticks.tick() => tell_progress(context, start).await,
             }
         }
+    }
+}
+
+struct StopOnDrop<'f>(&'f AtomicBool);
+
+impl Drop for StopOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
     }
 }
 

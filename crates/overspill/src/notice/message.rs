@@ -44,6 +44,45 @@ messages! {
     Binary:
         "binary output, {n} bytes, not shown",
         "二进制输出，{n} 字节，未显示";
+    MediaSaved:
+        "{kind}, {n} bytes of base64, not shown. Saved to: {path}",
+        "{kind}，{n} 字节的 base64，未显示。已保存到：{path}";
+    MediaLost:
+        "{kind}, {n} bytes of base64, not shown and not saved: {why}",
+        "{kind}，{n} 字节的 base64，未显示，也未保存：{why}";
+    ServerGone:
+        "The MCP server '{name}' {how}.",
+        "MCP 服务器 '{name}' {how}。";
+    ServerExited:
+        "exited with code {n}",
+        "已退出，退出码 {n}";
+    ServerSignalled:
+        "was ended by signal {n}",
+        "被信号 {n} 终止";
+    ServerSilent:
+        "does not answer any more",
+        "不再应答";
+    ServerUnreachable:
+        "cannot be reached: {cause}",
+        "无法连接：{cause}";
+    ServerBrokeOff:
+        "broke off its answer: {cause}",
+        "中断了应答：{cause}";
+    ServerSaidNothing:
+        "ended its answer without a result",
+        "应答结束而没有结果";
+    ResultUnusable:
+        "The result of the MCP server '{name}' cannot be passed on: {why}",
+        "MCP 服务器 '{name}' 的结果无法转发：{why}";
+    RequestUnusable:
+        "The request cannot be passed on: {why}",
+        "请求无法转发：{why}";
+    NotAMessage:
+        "it is not a message of JSON-RPC",
+        "它不是 JSON-RPC 消息";
+    TwoContents:
+        "it has more than one content",
+        "其中有不止一个 content";
     SavedAfterSuccess:
         "The tool call succeeded but the output was truncated. Full output saved to: {path}",
         "⚠️ 输出过大已截断，完整内容见 {path}";

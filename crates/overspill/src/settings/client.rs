@@ -26,7 +26,7 @@ pub struct Client {
 pub const CLIENTS: &[Client] = &[
     Client {
         name: "claude-code",
-        told_as: &["claude-code", "claude"],
+        told_as: &["claude-code"],
         cut: 49_000,
         beyond: "over about 50000 chars: 2 KB are shown",
         message: 48_000,

@@ -165,7 +165,7 @@ impl Store {
     }
 
     /// Returns a path of [`Saved`] as an absolute one, if the root is absolute.
-    pub(crate) fn absolute(&self, path: &str) -> String {
+    pub fn absolute(&self, path: &str) -> String {
         self.root.join(path).to_string_lossy().into_owned()
     }
 

@@ -10,12 +10,15 @@ use std::time::Duration;
 use reqwest::header::HeaderMap;
 use reqwest::{Method, Response, StatusCode};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, BufWriter};
+use tokio::sync::Notify;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use super::super::lines::{Lines, Report, decided};
 use super::super::sse::{self, Emit};
-use super::super::{Edited, Forwarded, FromClient, FromServer, Held, Holder, Proxy, Taken};
+use super::super::{
+    Edited, Forwarded, FromClient, FromServer, Held, Holder, OwnCall, Proxy, Taken, Trouble,
+};
 use super::Upstream;
 use super::upstream::{body, cause, is_events, reader, set};
 
@@ -52,9 +55,13 @@ pub async fn bridge(
         match taken {
             Some(Taken::Message(held)) => {
                 match decided(held, |held| bridge.proxy.client_said(held))? {
-                    FromClient::Answer(answer) => bridge.tell(&answer).await?,
+                    FromClient::Own(call) => bridge.do_own(*call, &mut tasks),
                     FromClient::Forward(forwarded) => {
-                        bridge.forward(forwarded, &mut tasks).await?;
+                        let forwarded = bridge.forward(forwarded, &mut tasks);
+                        tokio::select! {
+                            () = forwarded => {}
+                            () = &mut until => break,
+                        }
                     }
                 }
             }
@@ -113,28 +120,49 @@ struct Bridge {
 }
 
 impl Bridge {
-    /// Sends a message to the server. The first must be answered before there is a session for others; the rest need not wait
-    /// for each other, but a notification must not be overtaken by what follows it.
-    async fn forward(
-        self: &Arc<Self>,
-        forwarded: Forwarded,
-        tasks: &mut JoinSet<()>,
-    ) -> io::Result<()> {
-        let method = forwarded.method.clone();
-        let is_first = matches!(method.as_str(), "initialize" | "server/discover");
-        let is_request = forwarded.id.is_some();
+    /// Sends a message to the server. What begins a session must be answered before others follow; the rest need not wait.
+    async fn forward(self: &Arc<Self>, forwarded: Forwarded, tasks: &mut JoinSet<()>) {
+        let (method, id) = (forwarded.method.clone(), forwarded.id.clone());
         let this = Arc::clone(self);
-        let work = async move { this.ask(forwarded).await };
-        if is_first || !is_request {
-            work.await;
-        } else {
-            tasks.spawn(work);
+        let done = Arc::new(Notify::new());
+        let told = Arc::clone(&done);
+        tasks.spawn(async move {
+            this.ask(forwarded).await;
+            told.notify_one();
+        });
+        let is_beginning = matches!(
+            method.as_str(),
+            "initialize" | "server/discover" | "notifications/initialized"
+        );
+        if is_beginning {
+            // The stream of an answer may stay open behind it.
+            let answered = async {
+                while id.as_deref().is_none_or(|id| self.proxy.has_pending(id)) {
+                    tokio::time::sleep(Duration::from_millis(5)).await;
+                }
+            };
+            tokio::select! {
+                () = done.notified() => {}
+                () = answered => {}
+            }
         }
         if method == "notifications/initialized" {
             let this = Arc::clone(self);
             tasks.spawn(async move { this.listen().await });
         }
-        Ok(())
+    }
+
+    /// Answers a call without keeping others waiting.
+    fn do_own(self: &Arc<Self>, call: OwnCall, tasks: &mut JoinSet<()>) {
+        let this = Arc::clone(self);
+        tasks.spawn(async move {
+            let id = call.id.clone();
+            if let Ok(answer) = tokio::task::spawn_blocking(|| call.answer()).await {
+                // A client that does not read is gone.
+                let _ = this.tell(&answer).await;
+            }
+            this.proxy.answered(&id);
+        });
     }
 
     /// Asks the server, and passes on what it answers; if it does not, says so.
@@ -142,10 +170,10 @@ impl Bridge {
         let id = forwarded.id.clone();
         let why = match self.post(forwarded).await {
             Ok(response) => match self.answer(response).await {
-                Ok(()) => "ended its answer without a result".to_owned(),
-                Err(error) => format!("broke off its answer: {error}"),
+                Ok(()) => Trouble::SaidNothing,
+                Err(error) => Trouble::BrokeOff(error.to_string()),
             },
-            Err(why) => why,
+            Err(trouble) => trouble,
         };
         if let Some(answer) = id.and_then(|id| self.proxy.failed(&id, &why)) {
             // A client that does not read is gone.
@@ -153,7 +181,7 @@ impl Bridge {
         }
     }
 
-    async fn post(&self, forwarded: Forwarded) -> Result<Response, String> {
+    async fn post(&self, forwarded: Forwarded) -> Result<Response, Trouble> {
         let mut headers = Upstream::message_headers();
         self.add_session(&mut headers, forwarded.version.as_deref());
         set(&mut headers, "mcp-method", &forwarded.method);
@@ -167,7 +195,7 @@ impl Bridge {
         let response = request
             .send()
             .await
-            .map_err(|error| format!("cannot be reached: {}", cause(&error)))?;
+            .map_err(|error| Trouble::Unreachable(cause(&error)))?;
         if let Some(session) = response.headers().get("mcp-session-id")
             && let Ok(session) = session.to_str()
         {
@@ -205,6 +233,7 @@ impl Bridge {
                         out.write_all(b"\n").await?;
                         out.flush().await
                     }
+                    FromServer::Answer(answer) => self.tell(&answer).await,
                     FromServer::Garbage(..) => {
                         let start = String::from_utf8_lossy(&start);
                         Err(io::Error::other(format!("HTTP {status}: {}", start.trim())))

@@ -4,23 +4,24 @@ use std::collections::HashMap;
 use std::convert::Infallible;
 use std::io;
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use futures_util::TryStreamExt as _;
+use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use http_body_util::combinators::BoxBody;
 use http_body_util::{BodyExt as _, Full, Limited, StreamBody};
 use hyper::body::{Bytes, Frame, Incoming};
 use hyper::header::{
-    ACCEPT_ENCODING, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, HOST, HeaderMap, HeaderValue,
-    TRANSFER_ENCODING,
+    ACCEPT_ENCODING, AUTHORIZATION, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, HOST, HeaderMap,
+    HeaderValue, TRANSFER_ENCODING,
 };
-use hyper::{Request, Response, StatusCode};
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, SimplexStream, WriteHalf};
+use hyper::{Method, Request, Response, StatusCode};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream};
+use tokio::sync::oneshot;
 use tokio_util::io::ReaderStream;
 
 use super::super::lines::decided;
 use super::super::sse::{self, Events};
-use super::super::{FromClient, FromServer, Held, Holder, Proxy, Taken};
+use super::super::{FromClient, FromServer, Held, Holder, OwnCall, Proxy, Taken};
 use super::Upstream;
 use super::upstream::{body, cause, is_events, is_json, reader};
 use crate::serve;
@@ -44,6 +45,7 @@ pub async fn gateway(
     let gateway = Arc::new(Gateway {
         fresh: proxy,
         upstream,
+        has_token: access.has_token(),
         sessions: Mutex::default(),
     });
     let answer = move |request| {
@@ -57,6 +59,8 @@ struct Gateway {
     /// What a new client is served by.
     fresh: Proxy,
     upstream: Upstream,
+    /// Whether callers bring a token that is ours.
+    has_token: bool,
     sessions: Mutex<HashMap<String, Arc<Proxy>>>,
 }
 
@@ -72,20 +76,30 @@ impl Gateway {
         if message.len() > 0 {
             message = match decided(message, |held| proxy.client_said(held)) {
                 Ok(FromClient::Forward(forwarded)) => forwarded.message,
-                Ok(FromClient::Answer(answer)) => return json(answer),
+                Ok(FromClient::Own(call)) => return own(&proxy, *call).await,
                 Err(error) => {
                     return refusal(StatusCode::INTERNAL_SERVER_ERROR, &error.to_string());
                 }
             };
         }
-        let headers = passed(&parts.headers, &[HOST, ACCEPT_ENCODING]);
+        let mut headers = passed(&parts.headers, &[HOST, ACCEPT_ENCODING]);
+        if self.has_token {
+            // It is ours, and no business of the server's.
+            headers.remove(AUTHORIZATION);
+        }
+        let ended = (parts.method == Method::DELETE).then(|| parts.headers.clone());
         let sent = self
             .upstream
             .request(parts.method, headers)
             .body(body(message))
             .send();
         match sent.await {
-            Ok(response) => self.back(proxy, response).await,
+            Ok(response) => {
+                if let Some(session) = ended.as_ref().and_then(session_of) {
+                    self.sessions().remove(session);
+                }
+                self.back(proxy, response)
+            }
             Err(error) => {
                 let why = format!(
                     "`{}` cannot be reached: {}",
@@ -97,56 +111,90 @@ impl Gateway {
         }
     }
 
+    fn sessions(&self) -> MutexGuard<'_, HashMap<String, Arc<Proxy>>> {
+        self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Returns what knows the session of a request; a new one if it has none.
     fn proxy_of(&self, headers: &HeaderMap) -> Arc<Proxy> {
-        let session = headers
-            .get("mcp-session-id")
-            .and_then(|value| value.to_str().ok());
-        let sessions = self.sessions.lock().unwrap_or_else(PoisonError::into_inner);
-        session
-            .and_then(|session| sessions.get(session).cloned())
+        session_of(headers)
+            .and_then(|session| self.sessions().get(session).cloned())
             .unwrap_or_else(|| Arc::new(self.fresh.fork()))
     }
 
     /// Passes an answer back.
-    async fn back(&self, proxy: Arc<Proxy>, response: reqwest::Response) -> Answer {
+    fn back(&self, proxy: Arc<Proxy>, response: reqwest::Response) -> Answer {
         let headers = response.headers().clone();
-        if let Some(session) = headers.get("mcp-session-id")
-            && let Ok(session) = session.to_str()
-        {
-            let mut sessions = self.sessions.lock().unwrap_or_else(PoisonError::into_inner);
-            if sessions.len() >= MAX_SESSIONS {
-                sessions.clear();
+        if let Some(session) = session_of(&headers) {
+            let mut sessions = self.sessions();
+            if !sessions.contains_key(session) {
+                if sessions.len() >= MAX_SESSIONS {
+                    sessions.clear();
+                }
+                sessions.insert(session.to_owned(), Arc::clone(&proxy));
             }
-            sessions.insert(session.to_owned(), Arc::clone(&proxy));
         }
         let status = response.status();
-        let (is_events, is_json) = (is_events(&headers), is_json(&headers));
-        let (from, to) = tokio::io::simplex(64 << 10);
-        tokio::spawn(async move {
-            // Whoever reads learns by the end that there is no more.
-            let _ = if is_events {
-                let mut out = Events(to);
-                let relayed = sse::relay(&proxy, reader(response), &mut out).await;
-                let _ = out.0.shutdown().await;
-                relayed
-            } else {
-                relay_whole(&proxy, response, to, is_json).await
-            };
-        });
-        let stream = ReaderStream::new(from).map_ok(Frame::data);
-        let mut answer = Response::new(StreamBody::new(stream).boxed());
+        let mut answer = Response::new(relayed(proxy, response));
         *answer.status_mut() = status;
         *answer.headers_mut() = passed(&headers, &[]);
         answer
     }
 }
 
+/// Returns the session that headers name.
+fn session_of(headers: &HeaderMap) -> Option<&str> {
+    headers.get("mcp-session-id")?.to_str().ok()
+}
+
+/// Answers a call of our own tools.
+async fn own(proxy: &Proxy, call: OwnCall) -> Answer {
+    let id = call.id.clone();
+    let answer = tokio::task::spawn_blocking(|| call.answer()).await;
+    proxy.answered(&id);
+    match answer {
+        Ok(answer) => json(answer),
+        Err(error) => refusal(StatusCode::INTERNAL_SERVER_ERROR, &error.to_string()),
+    }
+}
+
+/// Returns the body of an answer as it passes. What breaks off there breaks off here, so that it does not look whole; and when
+/// nobody reads it any more, the server is not heard any more.
+fn relayed(proxy: Arc<Proxy>, response: reqwest::Response) -> BoxBody<Bytes, io::Error> {
+    let (is_events, is_json) = (is_events(response.headers()), is_json(response.headers()));
+    let (to, from) = tokio::io::duplex(64 << 10);
+    let (broken, breaks) = oneshot::channel::<io::Error>();
+    let (is_read, unread) = oneshot::channel::<()>();
+    tokio::spawn(async move {
+        let relay = async {
+            match is_events {
+                true => sse::relay(&proxy, reader(response), &mut Events(to)).await,
+                false => relay_whole(&proxy, response, to, is_json).await,
+            }
+        };
+        tokio::select! {
+            result = relay => {
+                if let Err(error) = result {
+                    let _ = broken.send(error);
+                }
+            }
+            _ = unread => {}
+        }
+    });
+    let frames = ReaderStream::new(from).map_ok(move |bytes| {
+        // Dropped with the body.
+        let _ = &is_read;
+        Frame::data(bytes)
+    });
+    let end = stream::once(breaks).filter_map(|error| std::future::ready(error.ok().map(Err)));
+    BoxBody::new(StreamBody::new(frames.chain(end)))
+}
+
 /// Passes an answer back that is one message, or none of ours.
 async fn relay_whole(
     proxy: &Proxy,
     response: reqwest::Response,
-    mut to: WriteHalf<SimplexStream>,
+    mut to: DuplexStream,
     is_json: bool,
 ) -> io::Result<()> {
     let mut input = reader(response);
@@ -165,6 +213,7 @@ async fn relay_whole(
     match holder.end() {
         Taken::Message(held) => match decided(held, |held| proxy.server_said(held))? {
             FromServer::Forward(message) => message.write(&mut to).await?,
+            FromServer::Answer(answer) => to.write_all(&answer).await?,
             FromServer::Garbage(held, _) => {
                 super::super::Edited::unchanged(held).write(&mut to).await?;
             }
@@ -187,7 +236,15 @@ fn passed(headers: &HeaderMap, left_out: &[hyper::header::HeaderName]) -> Header
     for name in left_out {
         passed.remove(name);
     }
-    passed.remove("keep-alive");
+    for name in [
+        "keep-alive",
+        "te",
+        "trailer",
+        "upgrade",
+        "proxy-authorization",
+    ] {
+        passed.remove(name);
+    }
     passed
 }
 

@@ -7,6 +7,7 @@ use futures_util::TryStreamExt as _;
 use reqwest::header::{
     ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, InvalidHeaderName, InvalidHeaderValue,
 };
+use reqwest::redirect::Policy;
 use reqwest::{Body, Client, Method, RequestBuilder, Response, Url};
 use tokio::io::AsyncRead;
 use tokio_util::io::{ReaderStream, StreamReader};
@@ -30,9 +31,9 @@ pub struct Upstream {
 impl Upstream {
     /// Returns the server at an address, which is sent `headers` (`Name: value`) with every request.
     pub fn new(url: &str, headers: &[String]) -> Result<Upstream, String> {
-        let url = Url::parse(url).map_err(|error| format!("address `{url}`: {error}"))?;
+        let url = Url::parse(url).map_err(|error| format!("the address of the server: {error}"))?;
         if !matches!(url.scheme(), "http" | "https") {
-            return Err(format!("address `{url}`: expected `http` or `https`"));
+            return Err("the address of the server: expected `http` or `https`".to_owned());
         }
         let headers = headers
             .iter()
@@ -45,6 +46,8 @@ impl Upstream {
         let _ = rustls::crypto::ring::default_provider().install_default();
         let client = Client::builder()
             .connect_timeout(CONNECT)
+            // Elsewhere the headers of this server are nobody's business.
+            .redirect(Policy::none())
             .build()
             .map_err(|error| cause(&error))?;
         Ok(Upstream {
