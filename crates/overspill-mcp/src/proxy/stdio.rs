@@ -85,16 +85,23 @@ pub async fn relay(
     }
     let status = stop(&mut child, group).await;
     // What it said last is still in the pipe; a client that does not read must not keep us.
-    let _ = timeout(LINGER, &mut server).await;
-    server.abort();
+    linger(&mut server).await;
     let _ = timeout(LINGER, link.server_gone(&how_it_ended(status))).await;
     if matches!(ended, Ended::Server) {
         // What the client wrote before it could know is answered too.
-        let _ = timeout(LINGER, &mut client).await;
-        client.abort();
+        linger(&mut client).await;
         return Ok(status);
     }
     Ok(None)
+}
+
+/// Waits a little for a task to end, then ends it.
+async fn linger(task: &mut JoinHandle<io::Result<()>>) {
+    // One that was seen to end must not be asked again.
+    if !task.is_finished() {
+        let _ = timeout(LINGER, &mut *task).await;
+        task.abort();
+    }
 }
 
 fn spawn(command: &[OsString]) -> io::Result<Child> {
