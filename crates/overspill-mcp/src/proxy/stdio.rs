@@ -273,9 +273,10 @@ impl Link {
         loop {
             tokio::select! {
                 _ = &mut *server => return,
-                () = self.heard.notified() => silent = Duration::ZERO,
+                () = self.heard.notified(), if self.proxy.is_waited_for() => silent = Duration::ZERO,
                 () = tokio::time::sleep(step) => silent += step,
             }
+            // Of a server that nobody waits for, what it says is no reason to stay.
             let patience = match self.proxy.is_waited_for() {
                 true => PATIENCE,
                 false => GRACE,

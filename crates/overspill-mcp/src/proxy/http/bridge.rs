@@ -214,10 +214,18 @@ impl Bridge {
         let mut input = reader(response);
         let mut chunk = vec![0; 64 << 10];
         loop {
-            match input.read(&mut chunk).await? {
-                0 => break,
-                len => holder.push(&chunk[..len]),
+            let len = input.read(&mut chunk).await?;
+            if len == 0 {
+                break;
             }
+            // A message is a line here; in JSON a line break is white space.
+            for byte in chunk[..len]
+                .iter_mut()
+                .filter(|byte| matches!(byte, b'\n' | b'\r'))
+            {
+                *byte = b' ';
+            }
+            holder.push(&chunk[..len]);
         }
         match holder.end() {
             Taken::Message(held) if held.len() == 0 => match status.is_success() {

@@ -23,7 +23,7 @@ use super::super::lines::decided;
 use super::super::sse::{self, Events};
 use super::super::{FromClient, FromServer, Held, Holder, OwnCall, Proxy, Taken};
 use super::Upstream;
-use super::upstream::{body, cause, is_events, is_json, reader};
+use super::upstream::{body, cause, is_events, reader};
 use crate::serve;
 
 /// A request of more bytes is refused.
@@ -161,7 +161,7 @@ async fn own(proxy: &Proxy, call: OwnCall) -> Answer {
 /// Returns the body of an answer as it passes. What breaks off there breaks off here, so that it does not look whole; and when
 /// nobody reads it any more, the server is not heard any more.
 fn relayed(proxy: Arc<Proxy>, response: reqwest::Response) -> BoxBody<Bytes, io::Error> {
-    let (is_events, is_json) = (is_events(response.headers()), is_json(response.headers()));
+    let is_events = is_events(response.headers());
     let (to, from) = tokio::io::duplex(64 << 10);
     let (broken, breaks) = oneshot::channel::<io::Error>();
     let (is_read, unread) = oneshot::channel::<()>();
@@ -169,7 +169,7 @@ fn relayed(proxy: Arc<Proxy>, response: reqwest::Response) -> BoxBody<Bytes, io:
         let relay = async {
             match is_events {
                 true => sse::relay(&proxy, reader(response), &mut Events(to)).await,
-                false => relay_whole(&proxy, response, to, is_json).await,
+                false => relay_whole(&proxy, response, to).await,
             }
         };
         tokio::select! {
@@ -190,18 +190,13 @@ fn relayed(proxy: Arc<Proxy>, response: reqwest::Response) -> BoxBody<Bytes, io:
     BoxBody::new(StreamBody::new(frames.chain(end)))
 }
 
-/// Passes an answer back that is one message, or none of ours.
+/// Passes an answer back that is one message, whatever it calls itself, or none.
 async fn relay_whole(
     proxy: &Proxy,
     response: reqwest::Response,
     mut to: DuplexStream,
-    is_json: bool,
 ) -> io::Result<()> {
     let mut input = reader(response);
-    if !is_json {
-        tokio::io::copy(&mut input, &mut to).await?;
-        return to.shutdown().await;
-    }
     let mut holder = Holder::new(proxy.scratch());
     let mut chunk = vec![0; 64 << 10];
     loop {

@@ -97,18 +97,14 @@ pub(super) fn reader(response: Response) -> impl AsyncRead + Unpin + Send {
     StreamReader::new(Box::pin(response.bytes_stream().map_err(io::Error::other)))
 }
 
+const EVENTS: &[u8] = b"text/event-stream";
+
 /// Tells whether an answer is a stream of events.
 pub(super) fn is_events(headers: &HeaderMap) -> bool {
     headers
         .get(CONTENT_TYPE)
-        .is_some_and(|value| value.as_bytes().starts_with(b"text/event-stream"))
-}
-
-/// Tells whether an answer is one message.
-pub(super) fn is_json(headers: &HeaderMap) -> bool {
-    headers
-        .get(CONTENT_TYPE)
-        .is_some_and(|value| value.as_bytes().starts_with(b"application/json"))
+        .and_then(|value| value.as_bytes().get(..EVENTS.len()))
+        .is_some_and(|kind| kind.eq_ignore_ascii_case(EVENTS))
 }
 
 /// Returns why a request failed: what is at the bottom of it, without the address, which may hold a secret.
