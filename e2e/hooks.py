@@ -15,7 +15,7 @@ SPILL = re.compile(re.escape(SAVED) + r"(\S*tool-output/tool_\d{8}_\d{6}_\w+\.tx
 
 # Words by which each agent tells of a cut of its own.
 OWN_CUTS = {
-    "claude": ["<persisted-output>"],
+    "claude": ["<persisted-output>", " characters truncated] ..."],
     "codex": ["Warning: truncated output", "tokens truncated"],
     "opencode": ["...output truncated...", "/opencode/tool-output/"],
     "gemini": ["Output too large."],

@@ -34,6 +34,11 @@ pub(crate) fn run(matches: &ArgMatches, args: &ProxyArgs) -> anyhow::Result<Exit
     if args.command.is_empty() && args.url.is_none() {
         return print_wrapped(matches);
     }
+    if args.http.is_some() && args.url.is_none() {
+        return Err(usage_error(
+            "`--http` serves what is at an address: it needs `--url`, not a command",
+        ));
+    }
     let app = App::new(matches)?;
     let named = || match &args.url {
         Some(url) => named_by_address(url),

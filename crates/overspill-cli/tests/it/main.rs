@@ -10,6 +10,9 @@
 /// A scratch root, a scrubbed environment, a command, and words that stay the same from run to run.
 mod support;
 
+/// A client of MCP, over pipes and over HTTP.
+mod peer;
+
 /// Settings: where they come from, who wins, and what is said of a wrong one.
 mod config;
 /// Envelopes in, envelopes out: SPEC section 5.
@@ -26,6 +29,10 @@ mod grep_tree;
 mod hook;
 /// The proxy before the servers of an agent, and away again: every format, byte for byte.
 mod install;
+/// The MCP server: both wires, tools, resources, what each client is sent, and who may call over HTTP.
+mod mcp;
+/// The MCP proxy: what passes byte for byte, what is bounded, and every way for a client or a server to go.
+mod proxy;
 /// A command under overspill: exit codes, signals, streams, control codes.
 mod run;
 /// The tool `Run`: exit codes, time limits, what it leaves behind, where it runs.

@@ -79,8 +79,8 @@ pub(crate) struct Forwarded {
 pub(crate) enum FromServer {
     /// It goes to the client.
     Forward(Edited),
-    /// This goes to the client in its place.
-    Answer(Vec<u8>),
+    /// It is no message, but a request waits for it: what goes to the client in its place, and what it begins with.
+    Refused(Vec<u8>, String),
     /// It is no message: as it came, and what it begins with.
     Garbage(Held, String),
 }
@@ -333,7 +333,8 @@ impl Proxy {
         };
         self.state().pending.take(&id);
         let why = Message::NotAMessage.say(self.lang(), &[]);
-        Ok(FromServer::Answer(self.unusable(&id, &why)))
+        let start = start_of(&held)?;
+        Ok(FromServer::Refused(self.unusable(&id, &why), start))
     }
 
     fn lang(&self) -> Lang {
@@ -565,3 +566,6 @@ fn start_of(held: &Held) -> io::Result<String> {
         false => text,
     })
 }
+
+#[cfg(test)]
+mod tests;

@@ -59,7 +59,15 @@ pub(super) fn bound(
         .iter()
         .filter(|block| block.text.is_some())
         .collect();
-    let limit = Limit { policy, client };
+    let outcome = match &body.is_error {
+        Some(range) if held.bytes(range.clone())? == b"true" => Outcome::Failed,
+        _ => Outcome::Succeeded,
+    };
+    let limit = Limit {
+        policy,
+        most: client.map(|client| client.most(outcome)),
+        outcome,
+    };
     let (cut, loses_structure) = match limit.shown(held, body, &texts)? {
         Shown::AsItCame => return Ok(edits),
         Shown::WithoutStructure => (None, true),
@@ -129,7 +137,9 @@ fn blocks(cut: &Truncated, kind: Kind) -> String {
 /// What bounds a result.
 struct Limit<'p> {
     policy: &'p Policy<'p>,
-    client: Option<&'static Client>,
+    /// The most bytes of a message, if its client is known.
+    most: Option<usize>,
+    outcome: Outcome,
 }
 
 impl Limit<'_> {
@@ -153,11 +163,7 @@ impl Limit<'_> {
             Some(range) if !says_the_same(held, texts, &range)? => Some(range),
             _ => None,
         };
-        let outcome = match &body.is_error {
-            Some(range) if held.bytes(range.clone())? == b"true" => Outcome::Failed,
-            _ => Outcome::Succeeded,
-        };
-        Ok(match self.bounded(held, texts, also, outcome)? {
+        Ok(match self.bounded(held, texts, also)? {
             Bounded::Cut(cut) => Shown::Cut {
                 cut,
                 loses_structure,
@@ -173,7 +179,6 @@ impl Limit<'_> {
         held: &Held,
         texts: &[&Block],
         also: Option<Range<u64>>,
-        outcome: Outcome,
     ) -> io::Result<Bounded<'static>> {
         let policy = self.guarded();
         let mut sink = Sink::new(&policy);
@@ -194,11 +199,11 @@ impl Limit<'_> {
             push_raw(held, range, &mut sink)?;
         }
         // A client's cut is taken to be of bytes; the guard that the user set is of chars.
-        let size = |text: &[u8]| match self.client {
+        let size = |text: &[u8]| match self.most {
             Some(_) => text.len(),
             None => overspill::decode(text).chars().count(),
         };
-        Ok(sink.finish_as(outcome, |bounded| match bounded {
+        Ok(sink.finish_as(self.outcome, |bounded| match bounded {
             Bounded::Whole(bytes) => size(bytes),
             Bounded::Cut(cut) => size(cut.content.as_bytes()) + AROUND,
         }))
@@ -218,7 +223,6 @@ impl Limit<'_> {
     /// Tells whether so many bytes of JSON are within every limit, whatever they are.
     fn is_surely_within(&self, bytes: u64) -> bool {
         let limits: &Limits = &self.policy.limits;
-        let guard = self.client.map(|client| client.message);
         [
             limits.max_lines(),
             limits.max_bytes(),
@@ -226,7 +230,7 @@ impl Limit<'_> {
             limits.max_tokens(),
             limits.max_line_chars(),
             self.policy.max_result_chars,
-            guard,
+            self.most,
         ]
         .into_iter()
         .flatten()
@@ -235,9 +239,8 @@ impl Limit<'_> {
 
     /// Returns the policy with the client's own cut as its guard.
     fn guarded(&self) -> Policy<'_> {
-        let message = self.client.map(|client| client.message);
         Policy {
-            max_result_chars: message.or(self.policy.max_result_chars),
+            max_result_chars: self.most.or(self.policy.max_result_chars),
             ..self.policy.clone()
         }
     }

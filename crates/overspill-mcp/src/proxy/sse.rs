@@ -99,7 +99,7 @@ async fn send(proxy: &Proxy, event: Vec<Held>, out: &mut impl Emit) -> io::Resul
         at += u64::from(line.bytes(at..at + 1)? == b" ");
         match decided(line, |line| proxy.server_said_at(line, at..end))? {
             FromServer::Forward(message) => out.message(&message, at).await?,
-            FromServer::Answer(answer) => out.own(&answer).await?,
+            FromServer::Refused(answer, _) => out.own(&answer).await?,
             FromServer::Garbage(line, _) => out.other(line).await?,
         }
     }

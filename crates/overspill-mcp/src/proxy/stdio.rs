@@ -8,6 +8,7 @@ use std::ffi::OsString;
 use std::io;
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::{ExitStatus, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -20,7 +21,7 @@ use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
 use super::lines::{Lines, Report, decided};
-use super::{Edited, FromClient, FromServer, OwnCall, Proxy, Taken, Trouble};
+use super::{Edited, FromClient, FromServer, Held, OwnCall, Proxy, Taken, Trouble};
 
 /// How long the server may take to end after its input did, and after it was told to.
 const GRACE: Duration = Duration::from_secs(2);
@@ -33,6 +34,9 @@ const PATIENCE: Duration = Duration::from_secs(30);
 const LINGER: Duration = Duration::from_secs(1);
 
 type ClientOut = BufWriter<rmcp::transport::io::StdioWriter>;
+
+/// How often it is looked whether there is still something to wait for.
+const STEP: Duration = Duration::from_millis(50);
 
 /// What ended first.
 enum Ended {
@@ -62,6 +66,7 @@ pub async fn relay(
         report,
         to_client: Mutex::new(BufWriter::new(client_out)),
         heard: Notify::new(),
+        is_at_work: AtomicBool::new(false),
         gone: OnceLock::new(),
     });
     let mut client = tokio::spawn(Arc::clone(&link).hear_client(client_in, to_server));
@@ -70,6 +75,8 @@ pub async fn relay(
     let ended = tokio::select! {
         _ = &mut client => Ended::Client,
         _ = &mut server => Ended::Server,
+        // What it left behind may hold its output open, so that the end of that does not come.
+        _ = child.wait() => Ended::Server,
         () = &mut until => Ended::Signal,
     };
     match ended {
@@ -85,6 +92,9 @@ pub async fn relay(
     }
     let status = stop(&mut child, group).await;
     // What it said last is still in the pipe; a client that does not read must not keep us.
+    while link.is_at_work.load(Ordering::Relaxed) && !is_client_gone() {
+        tokio::time::sleep(STEP).await;
+    }
     linger(&mut server).await;
     let _ = timeout(LINGER, link.server_gone(&how_it_ended(status))).await;
     if matches!(ended, Ended::Server) {
@@ -171,6 +181,8 @@ struct Link {
     to_client: Mutex<ClientOut>,
     /// Told of every message of the server.
     heard: Notify,
+    /// Whether a message of the server is being bounded, which must not be broken off.
+    is_at_work: AtomicBool,
     /// Why the server cannot be asked any more.
     gone: OnceLock<Trouble>,
 }
@@ -223,13 +235,13 @@ impl Link {
         let mut lines = Lines::new(input, self.proxy.scratch());
         while let Some(taken) = lines.next().await? {
             match taken {
-                Taken::Message(held) => match decided(held, |held| self.proxy.server_said(held))? {
+                Taken::Message(held) => match self.bounded(held)? {
                     FromServer::Forward(message) => self.send(&message).await?,
-                    FromServer::Answer(answer) => self.tell(&answer).await?,
-                    FromServer::Garbage(_, start) => self.report.say(&format!(
-                        "`{}` printed a line that is no message: {start}",
-                        self.proxy.name()
-                    )),
+                    FromServer::Refused(answer, start) => {
+                        self.report_line(&start);
+                        self.tell(&answer).await?;
+                    }
+                    FromServer::Garbage(_, start) => self.report_line(&start),
                 },
                 Taken::Lost { why, start, end } => {
                     for answer in self.proxy.lost(&why, &start, &end) {
@@ -240,6 +252,20 @@ impl Link {
             self.heard.notify_one();
         }
         Ok(())
+    }
+
+    fn report_line(&self, start: &str) {
+        let name = self.proxy.name();
+        self.report.say(&format!(
+            "`{name}` printed a line that is no message: {start}"
+        ));
+    }
+
+    fn bounded(&self, held: Held) -> io::Result<FromServer> {
+        self.is_at_work.store(true, Ordering::Relaxed);
+        let bounded = decided(held, |held| self.proxy.server_said(held));
+        self.is_at_work.store(false, Ordering::Relaxed);
+        bounded
     }
 
     async fn send(&self, message: &Edited) -> io::Result<()> {
@@ -269,12 +295,11 @@ impl Link {
     /// Relays what the server still has to say after its input ended, while it says something or the client waits for it.
     async fn drain(&self, server: &mut JoinHandle<io::Result<()>>) {
         let mut silent = Duration::ZERO;
-        let step = Duration::from_millis(100);
         loop {
             tokio::select! {
                 _ = &mut *server => return,
                 () = self.heard.notified(), if self.proxy.is_waited_for() => silent = Duration::ZERO,
-                () = tokio::time::sleep(step) => silent += step,
+                () = tokio::time::sleep(STEP) => silent += STEP,
             }
             // Of a server that nobody waits for, what it says is no reason to stay.
             let patience = match self.proxy.is_waited_for() {

@@ -25,11 +25,18 @@ pub(super) fn result(envelope: &Envelope, tool: &str, host: &Host) -> CallToolRe
     result
 }
 
-/// Returns what a model reads of an envelope: its text, and what was read, which stands beside the text.
+/// Returns what a model reads of an envelope: its text, and what was read or kept, which stands beside the text.
 fn message(envelope: &Envelope) -> String {
-    match envelope.data.get("content") {
-        Some(Value::String(content)) => format!("{}\n\n{content}", envelope.text),
-        _ => envelope.text.clone(),
+    let member = |key: &str| envelope.data.get(key).and_then(Value::as_str);
+    let text = &envelope.text;
+    match (member("preview"), member("content")) {
+        (Some(preview), _) => match &envelope.error {
+            // The notice took the place of what went wrong.
+            Some(failure) => format!("{}\n\n{preview}\n\n{text}", failure.message),
+            None => format!("{preview}\n\n{text}"),
+        },
+        (None, Some(content)) => format!("{text}\n\n{content}"),
+        (None, None) => text.clone(),
     }
 }
 
@@ -37,19 +44,19 @@ fn message(envelope: &Envelope) -> String {
 pub(crate) fn fitted(envelope: &Envelope, tool: &str, host: &Host) -> String {
     let text = message(envelope);
     let effective = host.settings().effective(tool);
+    let outcome = match envelope.status {
+        Status::Error => Outcome::Failed,
+        _ => Outcome::Succeeded,
+    };
     let client = effective
         .client()
-        .filter(|client| text.len() > client.message);
+        .filter(|client| text.len() > client.most(outcome));
     let Some(client) = client else {
         return text;
     };
     let policy = Policy {
-        max_result_chars: Some(client.message),
+        max_result_chars: Some(client.most(outcome)),
         ..host.policy(tool, &effective)
-    };
-    let outcome = match envelope.status {
-        Status::Error => Outcome::Failed,
-        _ => Outcome::Succeeded,
     };
     let mut sink = Sink::new(&policy);
     sink.push(text.as_bytes());

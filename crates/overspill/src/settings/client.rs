@@ -4,6 +4,7 @@
 //! what is sent to a known client stays below its cut.
 
 use super::plain_name;
+use crate::notice::Outcome;
 
 /// An agent that cuts what its tools return.
 #[derive(Clone, Copy, Debug)]
@@ -19,7 +20,19 @@ pub struct Client {
     pub beyond: &'static str,
     /// The most bytes of a whole message that are safely below its cut. There are never more chars than bytes.
     pub message: usize,
+    /// The same of the result of a call that failed, of which some show less.
+    pub failed_message: usize,
     pub(crate) values: &'static [(&'static str, &'static str)],
+}
+
+impl Client {
+    /// Returns the most bytes of the message of a call that ended so.
+    pub fn most(&self, outcome: Outcome) -> usize {
+        match outcome {
+            Outcome::Failed => self.failed_message,
+            _ => self.message,
+        }
+    }
 }
 
 /// Every client whose cut was measured.
@@ -30,6 +43,7 @@ pub const CLIENTS: &[Client] = &[
         cut: 49_000,
         beyond: "over about 50000 chars: 2 KB are shown",
         message: 48_000,
+        failed_message: 9_500,
         values: &[("max_chars", "44000")],
     },
     Client {
@@ -38,6 +52,7 @@ pub const CLIENTS: &[Client] = &[
         cut: 10_000,
         beyond: "over 10000 tokens, for some models 10000 bytes: the middle is dropped",
         message: 9_500,
+        failed_message: 9_500,
         values: &[("max_bytes", "8800")],
     },
     Client {
@@ -46,6 +61,7 @@ pub const CLIENTS: &[Client] = &[
         cut: 40_000,
         beyond: "over 40000 chars: the first 8000 and the last 32000 are shown",
         message: 38_500,
+        failed_message: 38_500,
         values: &[("max_chars", "35000")],
     },
     Client {
@@ -54,6 +70,7 @@ pub const CLIENTS: &[Client] = &[
         cut: 50 << 10,
         beyond: "over 2000 lines or 50 KiB: the start is shown",
         message: 49_000,
+        failed_message: 49_000,
         values: &[("max_lines", "1900"), ("max_bytes", "45000")],
     },
 ];

@@ -175,8 +175,12 @@ fn clients() -> String {
          | client | its own cut, as measured | limits of a preview | the whole message |\n|---|---|---|---|\n",
     );
     for client in CLIENTS {
+        let failed = match client.failed_message == client.message {
+            true => String::new(),
+            false => format!(", of a call that failed {}", client.failed_message),
+        };
         out += &format!(
-            "| `{}` | {} | {} | {} bytes |\n",
+            "| `{}` | {} | {} | {} bytes{failed} |\n",
             client.name,
             client.beyond,
             pairs(client.values),

@@ -241,7 +241,7 @@ impl Bridge {
                         out.write_all(b"\n").await?;
                         out.flush().await
                     }
-                    FromServer::Answer(answer) => self.tell(&answer).await,
+                    FromServer::Refused(answer, _) => self.tell(&answer).await,
                     FromServer::Garbage(..) => {
                         let start = String::from_utf8_lossy(&start);
                         Err(io::Error::other(format!("HTTP {status}: {}", start.trim())))

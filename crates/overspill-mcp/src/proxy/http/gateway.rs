@@ -208,7 +208,7 @@ async fn relay_whole(
     match holder.end() {
         Taken::Message(held) => match decided(held, |held| proxy.server_said(held))? {
             FromServer::Forward(message) => message.write(&mut to).await?,
-            FromServer::Answer(answer) => to.write_all(&answer).await?,
+            FromServer::Refused(answer, _) => to.write_all(&answer).await?,
             FromServer::Garbage(held, _) => {
                 super::super::Edited::unchanged(held).write(&mut to).await?;
             }
