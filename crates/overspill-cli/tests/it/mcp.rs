@@ -370,7 +370,7 @@ fn results_stay_below_the_cut_of_each_client() {
                 "{client} {tool}: {bytes} {lines}"
             );
             assert!(
-                bytes > most_chars / 6 || lines > 1_500,
+                bytes > most_chars / 7 || lines > 1_500,
                 "{client} {tool}: the room is used: {bytes}"
             );
         }

@@ -65,7 +65,7 @@ pub(super) fn bound(
     };
     let limit = Limit {
         policy,
-        most: client.map(|client| client.most(outcome)),
+        client,
         outcome,
     };
     let (cut, loses_structure) = match limit.shown(held, body, &texts)? {
@@ -137,8 +137,7 @@ fn blocks(cut: &Truncated, kind: Kind) -> String {
 /// What bounds a result.
 struct Limit<'p> {
     policy: &'p Policy<'p>,
-    /// The most bytes of a message, if its client is known.
-    most: Option<usize>,
+    client: Option<&'static Client>,
     outcome: Outcome,
 }
 
@@ -198,10 +197,12 @@ impl Limit<'_> {
             }
             push_raw(held, range, &mut sink)?;
         }
-        // A client's cut is taken to be of bytes; the guard that the user set is of chars.
-        let size = |text: &[u8]| match self.most {
-            Some(_) => text.len(),
-            None => overspill::decode(text).chars().count(),
+        let size = |text: &[u8]| {
+            let text = overspill::decode(text);
+            match self.client {
+                Some(client) => client.size(&text),
+                None => text.chars().count(),
+            }
         };
         Ok(sink.finish_as(self.outcome, |bounded| match bounded {
             Bounded::Whole(bytes) => size(bytes),
@@ -230,17 +231,22 @@ impl Limit<'_> {
             limits.max_tokens(),
             limits.max_line_chars(),
             self.policy.max_result_chars,
-            self.most,
+            self.most(),
         ]
         .into_iter()
         .flatten()
         .all(|limit| bytes <= limit as u64)
     }
 
+    /// Returns the most of a message, if its client is known.
+    fn most(&self) -> Option<usize> {
+        self.client.map(|client| client.most(self.outcome))
+    }
+
     /// Returns the policy with the client's own cut as its guard.
     fn guarded(&self) -> Policy<'_> {
         Policy {
-            max_result_chars: self.most.or(self.policy.max_result_chars),
+            max_result_chars: self.most().or(self.policy.max_result_chars),
             ..self.policy.clone()
         }
     }

@@ -1,6 +1,8 @@
 //! What a client is sent of a tool's answer.
 
-use overspill::{Bounded, Envelope, Host, Outcome, Policy, Sink, Status};
+use overspill::{
+    Bounded, Cut, Envelope, Host, Limits, Outcome, Policy, Sink, Status, Strategy, cut,
+};
 use rmcp::model::{CallToolResult, ContentBlock, Resource};
 use serde_json::Value;
 
@@ -40,7 +42,8 @@ fn message(envelope: &Envelope) -> String {
     }
 }
 
-/// Returns the message, cut once more where the client would cut it: only then is it cut so that the model is told.
+/// Returns the message, with less of what it shows where the client would cut it. A tool that pages keeps to limits that are
+/// below that cut; what was cut already loses more of its preview, and keeps its notice.
 pub(crate) fn fitted(envelope: &Envelope, tool: &str, host: &Host) -> String {
     let text = message(envelope);
     let effective = host.settings().effective(tool);
@@ -50,17 +53,26 @@ pub(crate) fn fitted(envelope: &Envelope, tool: &str, host: &Host) -> String {
     };
     let client = effective
         .client()
-        .filter(|client| text.len() > client.most(outcome));
+        .filter(|client| client.size(&text) > client.most(outcome));
     let Some(client) = client else {
         return text;
     };
+    if let Some(Value::String(preview)) = envelope.data.get("preview") {
+        let room = (preview.len() + client.most(outcome)).saturating_sub(text.len());
+        let limits = Limits::none().bytes(room.max(1));
+        let less = match cut(preview, &limits, Strategy::HeadTail) {
+            Cut::Whole(preview) => preview.to_owned(),
+            Cut::Part(less) => less.text(effective.lang()).into_owned(),
+        };
+        return text.replacen(preview, &less, 1);
+    }
     let policy = Policy {
         max_result_chars: Some(client.most(outcome)),
         ..host.policy(tool, &effective)
     };
     let mut sink = Sink::new(&policy);
     sink.push(text.as_bytes());
-    shown(&sink.finish_as(outcome, |bounded| shown(bounded).len()))
+    shown(&sink.finish_as(outcome, |bounded| client.size(&shown(bounded))))
 }
 
 fn shown(bounded: &Bounded<'_>) -> String {

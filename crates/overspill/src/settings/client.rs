@@ -4,6 +4,7 @@
 //! what is sent to a known client stays below its cut.
 
 use super::plain_name;
+use crate::limits::Unit;
 use crate::notice::Outcome;
 
 /// An agent that cuts what its tools return.
@@ -18,7 +19,9 @@ pub struct Client {
     pub cut: usize,
     /// What it does with a larger one.
     pub beyond: &'static str,
-    /// The most bytes of a whole message that are safely below its cut. There are never more chars than bytes.
+    /// What it counts.
+    pub unit: Unit,
+    /// The most of a whole message, in that unit, that is safely below its cut.
     pub message: usize,
     /// The same of the result of a call that failed, of which some show less.
     pub failed_message: usize,
@@ -26,7 +29,15 @@ pub struct Client {
 }
 
 impl Client {
-    /// Returns the most bytes of the message of a call that ended so.
+    /// Returns how large it takes a text for.
+    pub fn size(&self, text: &str) -> usize {
+        match self.unit {
+            Unit::Chars => text.chars().count(),
+            _ => text.len(),
+        }
+    }
+
+    /// Returns the most of the message of a call that ended so.
     pub fn most(&self, outcome: Outcome) -> usize {
         match outcome {
             Outcome::Failed => self.failed_message,
@@ -42,6 +53,7 @@ pub const CLIENTS: &[Client] = &[
         told_as: &["claude-code"],
         cut: 49_000,
         beyond: "over about 50000 chars: 2 KB are shown",
+        unit: Unit::Chars,
         message: 48_000,
         failed_message: 9_500,
         values: &[("max_chars", "44000")],
@@ -51,6 +63,7 @@ pub const CLIENTS: &[Client] = &[
         told_as: &["codex"],
         cut: 10_000,
         beyond: "over 10000 tokens, for some models 10000 bytes: the middle is dropped",
+        unit: Unit::Bytes,
         message: 9_500,
         failed_message: 9_500,
         values: &[("max_bytes", "8800")],
@@ -60,6 +73,7 @@ pub const CLIENTS: &[Client] = &[
         told_as: &["gemini"],
         cut: 40_000,
         beyond: "over 40000 chars: the first 8000 and the last 32000 are shown",
+        unit: Unit::Chars,
         message: 38_500,
         failed_message: 38_500,
         values: &[("max_chars", "35000")],
@@ -69,6 +83,7 @@ pub const CLIENTS: &[Client] = &[
         told_as: &["opencode"],
         cut: 50 << 10,
         beyond: "over 2000 lines or 50 KiB: the start is shown",
+        unit: Unit::Bytes,
         message: 49_000,
         failed_message: 49_000,
         values: &[("max_lines", "1900"), ("max_bytes", "45000")],

@@ -179,8 +179,9 @@ fn clients() -> String {
             true => String::new(),
             false => format!(", of a call that failed {}", client.failed_message),
         };
+        let unit = client.unit.name();
         out += &format!(
-            "| `{}` | {} | {} | {} bytes{failed} |\n",
+            "| `{}` | {} | {} | {} {unit}{failed} |\n",
             client.name,
             client.beyond,
             pairs(client.values),
