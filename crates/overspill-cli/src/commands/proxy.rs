@@ -111,6 +111,7 @@ fn named_by_address(url: &str) -> String {
     plain(host.split(':').next().unwrap_or_default())
 }
 
+/// Returns a name in which what no tool's name has is an underscore.
 fn plain(name: &str) -> String {
     name.chars()
         .map(|c| {
@@ -136,15 +137,7 @@ fn named_by(command: &[OsString]) -> String {
     let mut named =
         words.filter(|word| !word.starts_with('-') && !RUNNERS.contains(&word.as_str()));
     let name = named.next().unwrap_or_else(|| "server".to_owned());
-    name.chars()
-        .map(|c| {
-            if c.is_alphanumeric() || c == '-' {
-                c
-            } else {
-                '_'
-            }
-        })
-        .collect()
+    plain(&name)
 }
 
 /// Returns the program of a command; its arguments may hold secrets.
