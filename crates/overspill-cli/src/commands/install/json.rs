@@ -9,7 +9,7 @@ pub(super) mod scan;
 use self::scan::{Fault, Member, Syntax, items, members, quoted, string};
 use super::agents::{CommandForm, Dialect};
 use super::edit::{Edit, Span, apply, before_first, separator, sorted};
-use super::server::{Field, Plan, Proxied, Server, Verdict, Way, Wish, start};
+use super::server::{Change, Field, Plan, Proxied, Server, Verdict, Wish, start};
 
 /// The variable of a wrapped server that holds its old text.
 pub(super) const REPLACED: &str = "OVERSPILL_REPLACED";
@@ -125,22 +125,15 @@ impl<'t> Entry<'t> {
 
     /// Adds what becomes of the server to a plan.
     fn add_to(&self, plan: &mut Plan, wish: &Wish<'_>) {
-        let name = self.server.name.clone();
         let verdict = match self.text.as_bytes().get(self.span.start) {
             Some(b'{') => self.server.verdict(self.dialect),
             _ => Verdict::Leave("it is not an object".to_owned()),
         };
-        let edits = match (verdict, wish.way) {
-            (Verdict::Leave(why), _) => return plan.left.push((name, why)),
-            (Verdict::Wrapped(_), Way::Wrap(_)) => return plan.wrapped.push(name),
-            (Verdict::Start | Verdict::Reach(_), Way::Unwrap) => return plan.others.push(name),
-            (Verdict::Wrapped(_), _) if !wish.means(&name) => return plan.wrapped.push(name),
-            _ if !wish.means(&name) => return plan.others.push(name),
-            (Verdict::Start, Way::Wrap(program)) => self.started(program),
-            (Verdict::Reach(words), Way::Wrap(program)) => self.reached(program, &words),
-            (Verdict::Wrapped(proxied), Way::Unwrap) => self.unwrapped(&proxied),
-        };
-        plan.change(name, edits);
+        plan.add(&self.server.name, verdict, wish, |change| match change {
+            Change::Start(program) => self.started(program),
+            Change::Reach(program, words) => self.reached(program, &words),
+            Change::Unwrap(proxied) => self.unwrapped(&proxied),
+        });
     }
 
     /// Puts the proxy before a server that is started.

@@ -26,7 +26,7 @@ pub(super) struct Plan {
 
 impl Plan {
     /// Adds a server with its edits; without them it stays.
-    pub(super) fn change(&mut self, server: String, edits: Option<Vec<Edit>>) {
+    fn change(&mut self, server: String, edits: Option<Vec<Edit>>) {
         match edits {
             Some(edits) => {
                 self.edits.extend(edits);
@@ -37,6 +37,28 @@ impl Plan {
                 self.left.push((server, why.to_owned()));
             }
         }
+    }
+
+    /// Adds a server: what is wished for it, or why it stays. `edits` makes the change in the language of the file.
+    pub(super) fn add(
+        &mut self,
+        server: &str,
+        verdict: Verdict,
+        wish: &Wish<'_>,
+        edits: impl FnOnce(Change<'_>) -> Option<Vec<Edit>>,
+    ) {
+        let name = server.to_owned();
+        let change = match (verdict, wish.way) {
+            (Verdict::Leave(why), _) => return self.left.push((name, why)),
+            (Verdict::Wrapped(_), Way::Wrap(_)) => return self.wrapped.push(name),
+            (Verdict::Start | Verdict::Reach(_), Way::Unwrap) => return self.others.push(name),
+            (Verdict::Wrapped(_), _) if !wish.means(server) => return self.wrapped.push(name),
+            _ if !wish.means(server) => return self.others.push(name),
+            (Verdict::Start, Way::Wrap(program)) => Change::Start(program),
+            (Verdict::Reach(words), Way::Wrap(program)) => Change::Reach(program, words),
+            (Verdict::Wrapped(proxied), Way::Unwrap) => Change::Unwrap(proxied),
+        };
+        self.change(name, edits(change));
     }
 
     /// Tells whether the file names a server.
@@ -118,6 +140,17 @@ pub(super) enum Verdict {
     Wrapped(Proxied),
     /// It stays as it is, for this reason.
     Leave(String),
+}
+
+/// What is changed about a server.
+#[derive(Debug)]
+pub(super) enum Change<'a> {
+    /// This program is put before its command line.
+    Start(&'a str),
+    /// This program is put before its address, with these words behind it.
+    Reach(&'a str, Vec<String>),
+    /// The proxy is taken away.
+    Unwrap(Proxied),
 }
 
 /// A server behind the proxy; numbers are indexes of words, the program is 0.

@@ -10,7 +10,7 @@ use toml_edit::{Document, Item, TableLike, Value};
 use super::agents::Dialect;
 use super::edit::{Edit, Span, before_first, sorted};
 use super::json::scan::{Fault, quoted as json_quoted};
-use super::server::{Field, Plan, Proxied, Server, Verdict, Way, Wish, start};
+use super::server::{Change, Field, Plan, Proxied, Server, Wish, start};
 
 /// Plans what is wanted for a file.
 pub(super) fn plan(text: &str, dialect: &Dialect, wish: &Wish<'_>) -> Result<Plan, Fault> {
@@ -140,24 +140,16 @@ impl<'t> Entry<'t> {
 
     /// Adds what becomes of the server to a plan.
     fn add_to(&self, plan: &mut Plan, wish: &Wish<'_>) {
-        let name = self.server.name.clone();
-        let edits = match (self.server.verdict(self.dialect), wish.way) {
-            (Verdict::Leave(why), _) => return plan.left.push((name, why)),
-            (Verdict::Wrapped(_), Way::Wrap(_)) => return plan.wrapped.push(name),
-            (Verdict::Start | Verdict::Reach(_), Way::Unwrap) => return plan.others.push(name),
-            (Verdict::Wrapped(_), _) if !wish.means(&name) => return plan.wrapped.push(name),
-            _ if !wish.means(&name) => return plan.others.push(name),
-            (Verdict::Start, Way::Wrap(program)) => self.started(program),
-            (Verdict::Reach(words), Way::Wrap(program)) => self.reached(program, &words),
-            (Verdict::Wrapped(proxied), Way::Unwrap) => match proxied {
-                Proxied::Start {
-                    program,
-                    had_no_list,
-                } => self.unstarted(program, had_no_list),
-                Proxied::Reach { url, headers } => self.unreached(&url, &headers),
-            },
-        };
-        plan.change(name, edits);
+        let verdict = self.server.verdict(self.dialect);
+        plan.add(&self.server.name, verdict, wish, |change| match change {
+            Change::Start(program) => self.started(program),
+            Change::Reach(program, words) => self.reached(program, &words),
+            Change::Unwrap(Proxied::Start {
+                program,
+                had_no_list,
+            }) => self.unstarted(program, had_no_list),
+            Change::Unwrap(Proxied::Reach { url, headers }) => self.unreached(&url, &headers),
+        });
     }
 
     /// Puts the proxy before a server that is started.
