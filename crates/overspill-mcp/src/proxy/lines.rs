@@ -4,9 +4,11 @@ use std::io;
 use std::path::Path;
 
 use memchr::memchr;
-use tokio::io::{AsyncRead, AsyncReadExt as _};
+use rmcp::transport::io::StdioWriter;
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _, BufWriter};
+use tokio::sync::Mutex;
 
-use super::{Held, Holder, Taken};
+use super::{Edited, Held, Holder, Taken};
 
 /// How much is read at once.
 const CHUNK_BYTES: usize = 64 << 10;
@@ -70,6 +72,31 @@ impl<R: AsyncRead + Unpin> Lines<R> {
                 return Ok(last);
             }
         }
+    }
+}
+
+/// A client at standard output: messages of several tasks, each a whole line.
+pub(super) struct ClientLines(Mutex<BufWriter<StdioWriter>>);
+
+impl ClientLines {
+    pub(super) fn new(out: StdioWriter) -> Self {
+        ClientLines(Mutex::new(BufWriter::new(out)))
+    }
+
+    /// Sends a message, of which the first bytes may not belong to it.
+    pub(super) async fn send(&self, message: &Edited, from: u64) -> io::Result<()> {
+        let mut out = self.0.lock().await;
+        message.write_from(from, &mut *out).await?;
+        out.write_all(b"\n").await?;
+        out.flush().await
+    }
+
+    /// Sends a message of our own.
+    pub(super) async fn tell(&self, message: &[u8]) -> io::Result<()> {
+        let mut out = self.0.lock().await;
+        out.write_all(message).await?;
+        out.write_all(b"\n").await?;
+        out.flush().await
     }
 }
 

@@ -14,13 +14,13 @@ use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{Pid, Signal, kill_process_group};
-use tokio::io::{AsyncRead, AsyncWriteExt as _, BufWriter};
+use tokio::io::{AsyncRead, AsyncWriteExt as _};
 use tokio::process::{Child, ChildStdin, Command};
-use tokio::sync::{Mutex, Notify};
+use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-use super::lines::{Lines, Report, decided};
+use super::lines::{ClientLines, Lines, Report, decided};
 use super::{Edited, FromClient, FromServer, Held, OwnCall, Proxy, Taken, Trouble};
 
 /// How long the server may take to end after its input did, and after it was told to.
@@ -32,8 +32,6 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// How long requests are answered that were under way when the server went, and how long a client may take to read the last
 /// answers.
 const LINGER: Duration = Duration::from_secs(1);
-
-type ClientOut = BufWriter<rmcp::transport::io::StdioWriter>;
 
 /// How often it is looked whether there is still something to wait for.
 const STEP: Duration = Duration::from_millis(50);
@@ -64,7 +62,7 @@ pub async fn relay(
     let link = Arc::new(Link {
         proxy,
         report,
-        to_client: Mutex::new(BufWriter::new(client_out)),
+        client: ClientLines::new(client_out),
         heard: Notify::new(),
         is_at_work: AtomicBool::new(false),
         gone: OnceLock::new(),
@@ -178,7 +176,7 @@ fn is_client_gone() -> bool {
 struct Link {
     proxy: Proxy,
     report: Arc<dyn Report>,
-    to_client: Mutex<ClientOut>,
+    client: ClientLines,
     /// Told of every message of the server.
     heard: Notify,
     /// Whether a message of the server is being bounded, which must not be broken off.
@@ -207,7 +205,7 @@ impl Link {
                 // Of a request that cannot be held only an error can come.
                 Taken::Lost { why, start, end } => {
                     if let Some(answer) = self.proxy.refuse(&why, &start, &end) {
-                        self.tell(&answer).await?;
+                        self.client.tell(&answer).await?;
                     }
                 }
             }
@@ -225,7 +223,7 @@ impl Link {
             let id = call.id.clone();
             if let Ok(answer) = tokio::task::spawn_blocking(|| call.answer()).await {
                 // A client that does not read is gone.
-                let _ = link.tell(&answer).await;
+                let _ = link.client.tell(&answer).await;
             }
             link.proxy.answered(&id);
         });
@@ -236,16 +234,16 @@ impl Link {
         while let Some(taken) = lines.next().await? {
             match taken {
                 Taken::Message(held) => match self.bounded(held)? {
-                    FromServer::Forward(message) => self.send(&message).await?,
+                    FromServer::Forward(message) => self.client.send(&message, 0).await?,
                     FromServer::Refused(answer, start) => {
                         self.report_line(&start);
-                        self.tell(&answer).await?;
+                        self.client.tell(&answer).await?;
                     }
                     FromServer::Garbage(_, start) => self.report_line(&start),
                 },
                 Taken::Lost { why, start, end } => {
                     for answer in self.proxy.lost(&why, &start, &end) {
-                        self.tell(&answer).await?;
+                        self.client.tell(&answer).await?;
                     }
                 }
             }
@@ -268,25 +266,11 @@ impl Link {
         bounded
     }
 
-    async fn send(&self, message: &Edited) -> io::Result<()> {
-        let mut out = self.to_client.lock().await;
-        message.write(&mut *out).await?;
-        out.write_all(b"\n").await?;
-        out.flush().await
-    }
-
-    async fn tell(&self, message: &[u8]) -> io::Result<()> {
-        let mut out = self.to_client.lock().await;
-        out.write_all(message).await?;
-        out.write_all(b"\n").await?;
-        out.flush().await
-    }
-
     async fn server_gone(&self, how: &Trouble) {
         let how = self.gone.get_or_init(|| how.clone());
         for answer in self.proxy.server_gone(how) {
             // A client that does not read is gone as well.
-            if self.tell(&answer).await.is_err() {
+            if self.client.tell(&answer).await.is_err() {
                 return;
             }
         }

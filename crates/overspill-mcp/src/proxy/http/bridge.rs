@@ -9,12 +9,12 @@ use std::time::Duration;
 
 use reqwest::header::HeaderMap;
 use reqwest::{Method, Response, StatusCode};
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, BufWriter};
+use tokio::io::AsyncReadExt as _;
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-use super::super::lines::{Lines, Report, decided};
+use super::super::lines::{ClientLines, Lines, Report, decided};
 use super::super::sse::{self, Emit};
 use super::super::{
     Edited, Forwarded, FromClient, FromServer, Held, Holder, OwnCall, Proxy, Taken, Trouble,
@@ -28,8 +28,6 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// How much of a refusal is told.
 const REFUSAL_BYTES: usize = 300;
 
-type Out = Arc<tokio::sync::Mutex<BufWriter<rmcp::transport::io::StdioWriter>>>;
-
 /// Relays until the client goes away, or until `until` is done.
 pub async fn bridge(
     proxy: Proxy,
@@ -41,7 +39,7 @@ pub async fn bridge(
     let bridge = Arc::new(Bridge {
         proxy,
         upstream,
-        out: Arc::new(tokio::sync::Mutex::new(BufWriter::new(output))),
+        client: ClientLines::new(output),
         session: Mutex::default(),
     });
     let mut tasks = JoinSet::new();
@@ -67,7 +65,7 @@ pub async fn bridge(
             }
             Some(Taken::Lost { why, start, end }) => {
                 if let Some(answer) = bridge.proxy.refuse(&why, &start, &end) {
-                    bridge.tell(&answer).await?;
+                    bridge.client.tell(&answer).await?;
                 }
             }
             None => break,
@@ -84,15 +82,12 @@ pub async fn bridge(
     Ok(())
 }
 
-/// Sends the messages of events on as lines, each whole before another.
-struct LinesOut(Out);
+/// Sends the messages of events on as lines.
+struct MessagesOnly<'c>(&'c ClientLines);
 
-impl Emit for LinesOut {
+impl Emit for MessagesOnly<'_> {
     async fn message(&mut self, line: &Edited, at: u64) -> io::Result<()> {
-        let mut out = self.0.lock().await;
-        line.write_from(at, &mut *out).await?;
-        out.write_all(b"\n").await?;
-        out.flush().await
+        self.0.send(line, at).await
     }
 
     async fn other(&mut self, _line: Held) -> io::Result<()> {
@@ -100,10 +95,7 @@ impl Emit for LinesOut {
     }
 
     async fn own(&mut self, message: &[u8]) -> io::Result<()> {
-        let mut out = self.0.lock().await;
-        out.write_all(message).await?;
-        out.write_all(b"\n").await?;
-        out.flush().await
+        self.0.tell(message).await
     }
 
     async fn flush(&mut self) -> io::Result<()> {
@@ -114,7 +106,7 @@ impl Emit for LinesOut {
 struct Bridge {
     proxy: Proxy,
     upstream: Upstream,
-    out: Out,
+    client: ClientLines,
     /// The session that the server began.
     session: Mutex<Option<String>>,
 }
@@ -159,7 +151,7 @@ impl Bridge {
             let id = call.id.clone();
             if let Ok(answer) = tokio::task::spawn_blocking(|| call.answer()).await {
                 // A client that does not read is gone.
-                let _ = this.tell(&answer).await;
+                let _ = this.client.tell(&answer).await;
             }
             this.proxy.answered(&id);
         });
@@ -177,7 +169,7 @@ impl Bridge {
         };
         if let Some(answer) = id.and_then(|id| self.proxy.failed(&id, &why)) {
             // A client that does not read is gone.
-            let _ = self.tell(&answer).await;
+            let _ = self.client.tell(&answer).await;
         }
     }
 
@@ -235,13 +227,8 @@ impl Bridge {
             Taken::Message(held) => {
                 let start = held.bytes(0..REFUSAL_BYTES as u64)?;
                 match decided(held, |held| self.proxy.server_said(held))? {
-                    FromServer::Forward(message) => {
-                        let mut out = self.out.lock().await;
-                        message.write(&mut *out).await?;
-                        out.write_all(b"\n").await?;
-                        out.flush().await
-                    }
-                    FromServer::Refused(answer, _) => self.tell(&answer).await,
+                    FromServer::Forward(message) => self.client.send(&message, 0).await,
+                    FromServer::Refused(answer, _) => self.client.tell(&answer).await,
                     FromServer::Garbage(..) => {
                         let start = String::from_utf8_lossy(&start);
                         Err(io::Error::other(format!("HTTP {status}: {}", start.trim())))
@@ -250,7 +237,7 @@ impl Bridge {
             }
             Taken::Lost { why, start, end } => {
                 for answer in self.proxy.lost(&why, &start, &end) {
-                    self.tell(&answer).await?;
+                    self.client.tell(&answer).await?;
                 }
                 Ok(())
             }
@@ -258,7 +245,7 @@ impl Bridge {
     }
 
     async fn events(&self, response: Response) -> io::Result<()> {
-        let mut out = LinesOut(Arc::clone(&self.out));
+        let mut out = MessagesOnly(&self.client);
         sse::relay(&self.proxy, reader(response), &mut out).await
     }
 
@@ -295,12 +282,5 @@ impl Bridge {
         if let Some(version) = chosen {
             set(headers, "mcp-protocol-version", &version);
         }
-    }
-
-    async fn tell(&self, message: &[u8]) -> io::Result<()> {
-        let mut out = self.out.lock().await;
-        out.write_all(message).await?;
-        out.write_all(b"\n").await?;
-        out.flush().await
     }
 }
