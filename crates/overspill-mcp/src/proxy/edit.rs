@@ -26,12 +26,6 @@ impl Edit {
         }
     }
 
-    /// Returns edits that cannot be made, of a message that nobody can edit.
-    pub(super) fn impossible(held: &Held) -> Vec<Edit> {
-        let all = Edit::replace(0..held.len(), "");
-        vec![all.clone(), all]
-    }
-
     pub(super) fn insert(at: u64, text: impl Into<Vec<u8>>) -> Edit {
         Edit::replace(at..at, text)
     }
@@ -48,7 +42,7 @@ impl Edit {
 
 /// Returns where what follows a first member begins: behind its comma if there is one.
 fn next_start(held: &Held, end: u64) -> io::Result<u64> {
-    let mut bytes = io::BufReader::with_capacity(256, held.part(end..held.len())).bytes();
+    let mut bytes = held.pieces(end..held.len()).bytes();
     let mut at = end;
     loop {
         match bytes.next().transpose()? {

@@ -1,7 +1,7 @@
 //! A message as it came: in memory while it is small, in a file that nobody else sees when it is not.
 
 use std::fs::File;
-use std::io::{self, Read, Write as _};
+use std::io::{self, BufRead, BufReader, Read, Write as _};
 use std::ops::Range;
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
@@ -36,6 +36,17 @@ impl Held {
             held: self,
             at: range.start.min(self.len()),
             end: range.end.min(self.len()),
+        }
+    }
+
+    /// Returns what reads a part of it piece by piece; what is in memory is not copied for it.
+    pub(crate) fn pieces(&self, range: Range<u64>) -> Box<dyn BufRead + '_> {
+        match self {
+            Held::Memory(bytes) => {
+                let end = range.end.min(self.len()) as usize;
+                Box::new(&bytes[end.min(range.start as usize)..end])
+            }
+            Held::File { .. } => Box::new(BufReader::with_capacity(CHUNK_BYTES, self.part(range))),
         }
     }
 

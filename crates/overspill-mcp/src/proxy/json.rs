@@ -31,7 +31,7 @@ impl From<io::Error> for Fault {
 pub(super) enum Token {
     Open(Bracket),
     Close,
-    /// A key, as it is written between its quotes.
+    /// A key, as it is meant: one that is long has only its start, one that cannot be read is empty.
     Key(Vec<u8>),
     String,
     /// A number, `true`, `false` or `null`.
@@ -154,6 +154,11 @@ impl<R: BufRead> Pieces<R> {
         }
         self.take();
         self.expects = Expects::Value;
+        // Another way to write a known key must not lead past what is looked at.
+        if key.contains(&b'\\') {
+            let quoted = [b"\"", key.as_slice(), b"\""].concat();
+            key = serde_json::from_slice::<String>(&quoted).map_or(Vec::new(), String::into_bytes);
+        }
         Ok(Token::Key(key))
     }
 
@@ -195,13 +200,12 @@ impl<R: BufRead> Pieces<R> {
                 }
                 Some(_) => {
                     self.take();
-                    if self.peek()?.is_none() {
+                    let Some(escaped) = self.peek()? else {
                         return Err(Fault::Malformed);
-                    }
+                    };
                     self.take();
-                    // A key that is written with escapes is none of those that are looked for.
-                    if let Some(kept) = &mut kept {
-                        kept.push(b'\\');
+                    if let Some(kept) = kept.as_mut().filter(|kept| kept.len() < KEY_BYTES) {
+                        kept.extend_from_slice(&[b'\\', escaped]);
                     }
                 }
                 None => {}

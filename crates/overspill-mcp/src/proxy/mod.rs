@@ -225,7 +225,7 @@ impl Proxy {
             id,
             asked,
             arguments: arguments(held, outline)?,
-            names_type: outline.version.is_some(),
+            names_type: outline.params.version.is_some(),
         }))
     }
 
@@ -244,14 +244,15 @@ impl Proxy {
             Some(range) => text_at(held, range),
             None => Ok(String::new()),
         };
-        if outline.client.is_some() {
-            self.state().client = client(&text(&outline.client)?);
+        let params = &outline.params;
+        if params.client.is_some() {
+            self.state().client = client(&text(&params.client)?);
         }
         let raw = |range: &Range<u64>| -> io::Result<String> {
             Ok(String::from_utf8_lossy(&held.bytes(range.clone())?).into_owned())
         };
         let method = text(&outline.method)?;
-        if let ("notifications/cancelled", Some(id)) = (method.as_str(), &outline.cancelled) {
+        if let ("notifications/cancelled", Some(id)) = (method.as_str(), &params.cancelled) {
             self.cancel(&raw(id)?);
         }
         let (Some(id), Some(_)) = (&outline.id, &outline.method) else {
@@ -260,15 +261,15 @@ impl Proxy {
         let id = raw(id)?;
         let asked = match method.as_str() {
             "tools/call" => Asked::Call {
-                tool: text(&outline.name)?,
-                query: text(&outline.query)?,
+                tool: text(&params.name)?,
+                query: text(&params.query)?,
             },
             "tools/list" => Asked::Tools,
             "resources/read" => Asked::Resource {
-                uri: text(&outline.uri)?,
+                uri: text(&params.uri)?,
             },
             "tasks/result" | "tasks/get" => {
-                let task = text(&outline.task)?;
+                let task = text(&params.task)?;
                 self.state().tasks.get(&task).cloned().unwrap_or_default()
             }
             "subscriptions/listen" => Asked::Forever,
@@ -305,7 +306,7 @@ impl Proxy {
                 self.state().version = Some(text_at(&held, version)?);
             }
             let is_message = outline.method.is_some() || outline.id.is_some();
-            if !is_message && !outline.has_error {
+            if !is_message && outline.failure.is_none() {
                 return self.garbage(held);
             }
             edits = self.edits(&held, &outline)?;
@@ -351,12 +352,14 @@ impl Proxy {
     fn edits(&self, held: &Held, outline: &Outline) -> io::Result<Vec<edit::Edit>> {
         let asked = match (&outline.method, &outline.id) {
             // A task tells its result when it has one.
-            (Some(_), None) if !outline.body.blocks.is_empty() => Asked::default(),
+            (Some(_), None) if outline.has_content() => Asked::default(),
             (None, Some(id)) => {
                 let id = String::from_utf8_lossy(&held.bytes(id.clone())?).into_owned();
                 match self.state().pending.take(&id) {
-                    Some(asked) if outline.has_result => asked,
-                    _ => return Ok(Vec::new()),
+                    Some(asked) => asked,
+                    // An answer to what nobody asked, or that was answered: a client may show it all the same.
+                    None if outline.has_content() => Asked::default(),
+                    None => return Ok(Vec::new()),
                 }
             }
             _ => return Ok(Vec::new()),
@@ -366,9 +369,6 @@ impl Proxy {
         match asked {
             Asked::Tools => self.edit_tools(held, outline, &host),
             Asked::Call { .. } | Asked::Resource { .. } => {
-                if outline.body.is_ambiguous {
-                    return Ok(edit::Edit::impossible(held));
-                }
                 self.note_task(held, outline, &asked)?;
                 self.bound(held, outline, &asked, &host)
             }
@@ -386,7 +386,7 @@ impl Proxy {
             true => own::listed(),
             false => Vec::new(),
         };
-        rewrite::tools(held, outline, &own, |tool| {
+        rewrite::tools(held, &outline.list, &own, |tool| {
             crate::server::wider_cut(&self.full_name(tool), host.settings())
         })
     }
@@ -412,7 +412,8 @@ impl Proxy {
     ) -> io::Result<Vec<edit::Edit>> {
         let (tool, query, kind) = match asked {
             Asked::Call { tool, query } => (self.full_name(tool), query.as_str(), Kind::Call),
-            _ => (self.full_name("resource"), "", Kind::Resource),
+            Asked::Resource { uri } => (self.full_name("resource"), "", Kind::Resource { uri }),
+            Asked::Tools | Asked::Forever | Asked::Other => return Ok(Vec::new()),
         };
         let effective = host.settings().effective(&tool);
         let mut policy: Policy<'_> = host.policy(&tool, &effective);
@@ -423,7 +424,7 @@ impl Proxy {
         if !query.is_empty() {
             policy.salience = Salience::default().query(query);
         }
-        rewrite::bound(held, &outline.body, kind, &policy, effective.client())
+        rewrite::bound(held, outline, kind, &policy, effective.client())
     }
 
     /// Returns a tool's name as configuration knows it.
@@ -522,11 +523,11 @@ fn forwarded(held: Held, outline: &Outline) -> io::Result<Forwarded> {
         None => Ok(String::new()),
     };
     let method = text(&outline.method)?;
-    let name = match outline.name {
-        Some(_) => text(&outline.name)?,
-        None => text(&outline.uri)?,
+    let name = match outline.params.name {
+        Some(_) => text(&outline.params.name)?,
+        None => text(&outline.params.uri)?,
     };
-    let version = text(&outline.version)?;
+    let version = text(&outline.params.version)?;
     let id = match (&outline.id, &outline.method) {
         (Some(id), Some(_)) => Some(held.bytes(id.clone())?),
         _ => None,
@@ -547,7 +548,7 @@ fn refusal(id: &str, code: i64, message: &str) -> Vec<u8> {
 }
 
 fn arguments(held: &Held, outline: &Outline) -> io::Result<Map<String, Value>> {
-    let Some(range) = outline.arguments.clone() else {
+    let Some(range) = outline.params.arguments.clone() else {
         return Ok(Map::new());
     };
     Ok(serde_json::from_slice(&held.bytes(range)?).unwrap_or_default())

@@ -1,6 +1,5 @@
 //! Where the parts of a message are that the proxy looks at.
 
-use std::io::BufReader;
 use std::ops::Range;
 
 use super::held::Held;
@@ -34,6 +33,20 @@ pub(super) struct Block {
     pub(super) mime_type: Option<Range<u64>>,
 }
 
+impl Block {
+    /// Returns how much of it is neither text nor data, beyond what any block has around them.
+    fn loose(&self) -> u64 {
+        /// What names a block, its kind and its address.
+        const AROUND: u64 = 256;
+        let all = len(&self.span.value);
+        let data = self.data.as_ref().map(|data| len(&data.value));
+        match (self.text.as_ref().map(len), data) {
+            (None, None) => all,
+            (text, data) => all.saturating_sub(text.unwrap_or(0) + data.unwrap_or(0) + AROUND),
+        }
+    }
+}
+
 /// A tool of a list.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ToolEntry {
@@ -43,16 +56,58 @@ pub(super) struct ToolEntry {
     pub(super) has_meta: bool,
 }
 
+/// A list of tools.
+#[derive(Clone, Debug, Default)]
+pub(super) struct ToolList {
+    pub(super) value: Option<Range<u64>>,
+    pub(super) tools: Vec<ToolEntry>,
+    pub(super) has_cursor: bool,
+}
+
+/// What a request tells in its `params`.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Params {
+    pub(super) name: Option<Range<u64>>,
+    pub(super) uri: Option<Range<u64>>,
+    pub(super) task: Option<Range<u64>>,
+    /// What the client calls itself.
+    pub(super) client: Option<Range<u64>>,
+    /// The version of the protocol, where every request names it.
+    pub(super) version: Option<Range<u64>>,
+    pub(super) arguments: Option<Range<u64>>,
+    /// What the arguments ask for.
+    pub(super) query: Option<Range<u64>>,
+    /// The request that is cancelled.
+    pub(super) cancelled: Option<Range<u64>>,
+}
+
 /// What a result holds.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Body {
+    /// All of it, with what tells of a task around it.
+    pub(super) outer: Option<Range<u64>>,
+    /// The result that is within what tells of a task.
+    pub(super) inner: Option<Range<u64>>,
     /// `content`, or `contents` of a resource.
     pub(super) list: Option<Span>,
     pub(super) blocks: Vec<Block>,
     pub(super) structured: Option<Span>,
     pub(super) is_error: Option<Range<u64>>,
-    /// Whether there is more than one list, so that nobody can tell which a client shows.
+    /// What kind of a result it says it is.
+    pub(super) kind: Option<Range<u64>>,
+    /// How much of it is nothing that is known: members, blocks, members of blocks.
+    pub(super) loose: u64,
+    /// Whether something is there twice, so that nobody can tell which of the two a client shows.
     pub(super) is_ambiguous: bool,
+}
+
+/// What an error holds.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Failure {
+    pub(super) all: Range<u64>,
+    pub(super) code: Option<Range<u64>>,
+    pub(super) message: Option<Range<u64>>,
+    pub(super) data: Option<Span>,
 }
 
 /// What a message is, and where its parts are.
@@ -60,27 +115,28 @@ pub(super) struct Body {
 pub(super) struct Outline {
     pub(super) id: Option<Range<u64>>,
     pub(super) method: Option<Range<u64>>,
-    pub(super) has_result: bool,
-    pub(super) has_error: bool,
-    /// `params.name`, `params.uri`, `params.taskId`, the client's name, and what the arguments ask for.
-    pub(super) name: Option<Range<u64>>,
-    pub(super) uri: Option<Range<u64>>,
-    pub(super) task: Option<Range<u64>>,
-    pub(super) client: Option<Range<u64>>,
-    pub(super) query: Option<Range<u64>>,
-    pub(super) arguments: Option<Range<u64>>,
-    /// The version of the protocol that a request or the answer to `initialize` names.
-    pub(super) version: Option<Range<u64>>,
+    pub(super) params: Params,
     pub(super) body: Body,
-    pub(super) tools: Vec<ToolEntry>,
-    pub(super) tool_list: Option<Range<u64>>,
-    pub(super) has_cursor: bool,
-    /// The request that is cancelled.
-    pub(super) cancelled: Option<Range<u64>>,
+    pub(super) failure: Option<Failure>,
+    /// The task that an answer tells of.
+    pub(super) task: Option<Range<u64>>,
+    /// The version of the protocol that the answer to `initialize` names.
+    pub(super) version: Option<Range<u64>>,
+    pub(super) list: ToolList,
     /// The messages of a batch.
     pub(super) batch: Vec<Range<u64>>,
+    /// What is being read.
     block: Block,
     tool: ToolEntry,
+    error: Failure,
+    is_doubled: bool,
+}
+
+/// What a value is.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Shape {
+    String,
+    Other,
 }
 
 /// A container that is open.
@@ -104,6 +160,8 @@ enum Step {
 impl Step {
     fn name(&self) -> &str {
         match self {
+            // A key must not be taken for an item.
+            Step::Key(key) if key == b"*" => "\\*",
             Step::Key(key) => std::str::from_utf8(key).unwrap_or("\\"),
             Step::Item => "*",
         }
@@ -114,7 +172,7 @@ impl Outline {
     /// Reads where the parts of a message are.
     pub(super) fn read(held: &Held, part: Range<u64>) -> Result<Outline, Fault> {
         let from = part.start;
-        let mut pieces = Pieces::new(BufReader::with_capacity(64 << 10, held.part(part)));
+        let mut pieces = Pieces::new(held.pieces(part));
         let (mut outline, mut frames) = (Outline::default(), Vec::<Frame>::new());
         while let Some((token, range)) = pieces.next()? {
             let range = from + range.start..from + range.end;
@@ -142,7 +200,7 @@ impl Outline {
                     };
                     let mut span = frame.span;
                     span.value.end = range.end;
-                    outline.found(&mut frames, &frame.step, &span, range.end)?;
+                    outline.found(&mut frames, &frame.step, &span, Shape::Other)?;
                 }
                 Token::Close => {
                     if let Some(frame) = frames.last_mut() {
@@ -150,12 +208,24 @@ impl Outline {
                     }
                 }
                 Token::String | Token::Word => {
-                    let (step, span) = placed(&mut frames, range.clone());
-                    outline.found(&mut frames, &step, &span, range.end)?;
+                    let shape = match token {
+                        Token::String => Shape::String,
+                        _ => Shape::Other,
+                    };
+                    let (step, span) = placed(&mut frames, range);
+                    outline.found(&mut frames, &step, &span, shape)?;
                 }
             }
         }
-        Ok(outline)
+        match outline.is_doubled {
+            true => Err(Fault::Malformed),
+            false => Ok(outline),
+        }
+    }
+
+    /// Tells whether it looks like what a tool returns.
+    pub(super) fn has_content(&self) -> bool {
+        self.body.list.is_some() || self.body.structured.is_some()
     }
 
     /// Notes a value that was read to its end.
@@ -164,7 +234,7 @@ impl Outline {
         frames: &mut [Frame],
         step: &Step,
         span: &Span,
-        end: u64,
+        shape: Shape,
     ) -> Result<(), Fault> {
         let mut path: Vec<&str> = frames
             .iter()
@@ -174,65 +244,78 @@ impl Outline {
         if !frames.is_empty() {
             path.push(step.name());
         }
-        self.note(&path, span);
-        if self
-            .body
-            .blocks
-            .len()
-            .max(self.tools.len())
-            .max(self.batch.len())
-            > MAX_ITEMS
-        {
+        self.note(&path, span, shape);
+        let most = [
+            self.body.blocks.len(),
+            self.list.tools.len(),
+            self.batch.len(),
+        ];
+        if most.into_iter().any(|count| count > MAX_ITEMS) {
             return Err(Fault::Malformed);
         }
         if let Some(frame) = frames.last_mut() {
-            frame.last = Some(end);
+            frame.last = Some(span.value.end);
         }
         Ok(())
     }
 
-    fn note(&mut self, path: &[&str], span: &Span) {
-        let value = Some(span.value.clone());
+    fn note(&mut self, path: &[&str], span: &Span, shape: Shape) {
         match path {
             ["*"] => self.batch.push(span.value.clone()),
-            ["id"] => self.id = value,
-            ["method"] => self.method = value,
-            ["result"] => self.has_result = true,
-            ["error"] => self.has_error = true,
-            ["params", "name"] => self.name = value,
-            ["result", "protocolVersion"]
-            | ["params", "_meta", "io.modelcontextprotocol/protocolVersion"] => {
-                self.version = value;
+            ["id"] => self.is_doubled |= self.id.replace(span.value.clone()).is_some(),
+            ["method"] => self.is_doubled |= self.method.replace(span.value.clone()).is_some(),
+            ["error"] => {
+                self.error.all = span.value.clone();
+                let failure = std::mem::take(&mut self.error);
+                self.is_doubled |= self.failure.replace(failure).is_some();
             }
-            ["params", "requestId"] => self.cancelled = value,
-            ["params", "uri"] => self.uri = value,
-            ["params", "arguments"] => self.arguments = value,
-            ["params" | "result", "taskId"] | ["result", "task", "taskId"] => self.task = value,
-            ["params", "clientInfo", "name"]
-            | [
-                "params",
-                "_meta",
-                "io.modelcontextprotocol/clientInfo",
-                "name",
-            ] => {
-                self.client = value;
+            ["error", rest @ ..] => self.note_failure(rest, span, shape),
+            ["result", "protocolVersion"] => self.version = Some(span.value.clone()),
+            ["result", "taskId"] | ["result", "task", "taskId"] => {
+                self.task = Some(span.value.clone());
             }
-            ["params", "arguments", "query" | "pattern" | "q" | "search"] => self.query = value,
-            ["result", "nextCursor"] => self.has_cursor = true,
+            ["result", "nextCursor"] => self.list.has_cursor = true,
             ["result", "tools", rest @ ..] => self.note_tool(rest, span),
-            ["result" | "params", "result", rest @ ..] | ["result", rest @ ..] => {
-                self.note_body(rest, span);
+            ["result"] | ["params", "result"] => {
+                let before = self.body.outer.replace(span.value.clone());
+                self.is_doubled |= before.is_some();
             }
+            ["result", "result"] | ["result", "task", "result"] => {
+                let before = self.body.inner.replace(span.value.clone());
+                self.body.is_ambiguous |= before.is_some();
+            }
+            ["result", "task", "result", rest @ ..]
+            | ["result" | "params", "result", rest @ ..]
+            | ["result", rest @ ..] => self.note_body(rest, span, shape),
+            ["params", rest @ ..] => self.note_params(rest, span),
             _ => {}
         }
     }
 
+    fn note_params(&mut self, path: &[&str], span: &Span) {
+        let params = &mut self.params;
+        let place = match path {
+            ["name"] => &mut params.name,
+            ["uri"] => &mut params.uri,
+            ["taskId"] => &mut params.task,
+            ["requestId"] => &mut params.cancelled,
+            ["arguments"] => &mut params.arguments,
+            ["arguments", key] if is_query(key) => &mut params.query,
+            ["_meta", "io.modelcontextprotocol/protocolVersion"] => &mut params.version,
+            ["clientInfo", "name"] | ["_meta", "io.modelcontextprotocol/clientInfo", "name"] => {
+                &mut params.client
+            }
+            _ => return,
+        };
+        *place = Some(span.value.clone());
+    }
+
     fn note_tool(&mut self, path: &[&str], span: &Span) {
         match path {
-            [] => self.tool_list = Some(span.value.clone()),
+            [] => self.list.value = Some(span.value.clone()),
             ["*"] => {
                 self.tool.span = span.clone();
-                self.tools.push(std::mem::take(&mut self.tool));
+                self.list.tools.push(std::mem::take(&mut self.tool));
             }
             ["*", "name"] => self.tool.name = Some(span.value.clone()),
             ["*", "outputSchema"] => self.tool.output_schema = Some(span.clone()),
@@ -241,33 +324,67 @@ impl Outline {
         }
     }
 
-    fn note_body(&mut self, path: &[&str], span: &Span) {
-        let value = || Some(span.value.clone());
-        match path {
-            ["content" | "contents"] => {
-                self.body.is_ambiguous |= self.body.list.is_some();
-                self.body.list = Some(span.clone());
-            }
-            ["structuredContent"] => self.body.structured = Some(span.clone()),
-            ["isError"] => self.body.is_error = value(),
-            ["content" | "contents", "*"] => {
-                self.block.span = span.clone();
-                self.body.blocks.push(std::mem::take(&mut self.block));
-            }
-            ["content" | "contents", "*", "text"] | ["content", "*", "resource", "text"] => {
-                self.block.text = value();
-            }
-            ["content" | "contents", "*", "data" | "blob"]
-            | ["content", "*", "resource", "blob"] => {
-                self.block.data = Some(span.clone());
-            }
-            ["content" | "contents", "*", "mimeType"]
-            | ["content", "*", "resource", "mimeType"] => {
-                self.block.mime_type = value();
-            }
+    fn note_failure(&mut self, path: &[&str], span: &Span, shape: Shape) {
+        let error = &mut self.error;
+        match (path, shape) {
+            (["code"], _) => error.code = Some(span.value.clone()),
+            (["message"], Shape::String) => error.message = Some(span.value.clone()),
+            (["data"], _) => error.data = Some(span.clone()),
             _ => {}
         }
     }
+
+    fn note_body(&mut self, path: &[&str], span: &Span, shape: Shape) {
+        let body = &mut self.body;
+        let is_doubled = match (path, shape) {
+            (["content" | "contents"], _) => body.list.replace(span.clone()).is_some(),
+            (["structuredContent"], _) => body.structured.replace(span.clone()).is_some(),
+            (["isError"], _) => body.is_error.replace(span.value.clone()).is_some(),
+            (["resultType"], _) => body.kind.replace(span.value.clone()).is_some(),
+            // What the client keeps to itself, or what is looked at by itself.
+            (["_meta" | "task" | "result"], _) => false,
+            ([_], _) => {
+                body.loose += span.value.end - span.start;
+                false
+            }
+            (["content" | "contents", "*"], _) => {
+                self.block.span = span.clone();
+                body.loose += self.block.loose();
+                body.blocks.push(std::mem::take(&mut self.block));
+                false
+            }
+            (["content" | "contents", "*", rest @ ..], Shape::String) => {
+                self.block.note(rest, span)
+            }
+            _ => false,
+        };
+        self.body.is_ambiguous |= is_doubled;
+    }
+}
+
+impl Block {
+    /// Notes a string in it, and tells whether it has two of them.
+    fn note(&mut self, path: &[&str], span: &Span) -> bool {
+        match path {
+            ["text"] | ["resource", "text"] => self.text.replace(span.value.clone()).is_some(),
+            ["data" | "blob"] | ["resource", "blob"] => self.data.replace(span.clone()).is_some(),
+            ["mimeType"] | ["resource", "mimeType"] => {
+                self.mime_type = Some(span.value.clone());
+                false
+            }
+            _ => false,
+        }
+    }
+}
+
+/// Tells whether an argument says what is looked for.
+fn is_query(key: &str) -> bool {
+    matches!(key, "query" | "pattern" | "q" | "search")
+}
+
+/// Returns how many bytes a place has.
+pub(super) fn len(range: &Range<u64>) -> u64 {
+    range.end - range.start
 }
 
 /// Returns how the value that begins is reached, and where it is.
@@ -314,7 +431,8 @@ mod tests {
         let text = r#" {"result": {"structuredContent":{"a":[1,{"b":2}]}, "content":[{"type":"text","text":"x\"y"},{"type":"image","data":"QQ==","mimeType":"image/png"},{"type":"resource","resource":{"uri":"u","text":"z"}}],"isError":true},"jsonrpc":"2.0","id":"a1"}"#;
         let outline = outline(text);
         assert_eq!(at(text, outline.id.as_ref().unwrap()), "\"a1\"");
-        assert!(outline.has_result && !outline.has_error && outline.method.is_none());
+        assert!(outline.body.outer.is_some() && outline.failure.is_none());
+        assert!(outline.method.is_none() && !outline.body.is_ambiguous);
         let texts: Vec<Option<String>> = outline
             .body
             .blocks
@@ -342,9 +460,9 @@ mod tests {
         let shown = |range: Option<Range<u64>>| range.map(|range| at(text, &range));
         assert_eq!(shown(outline.id), Some("7".into()));
         assert_eq!(shown(outline.method), Some("\"tools/call\"".into()));
-        assert_eq!(shown(outline.name), Some("\"search\"".into()));
-        assert_eq!(shown(outline.query), Some("\"x\"".into()));
-        assert_eq!(shown(outline.client), Some("\"codex\"".into()));
+        assert_eq!(shown(outline.params.name), Some("\"search\"".into()));
+        assert_eq!(shown(outline.params.query), Some("\"x\"".into()));
+        assert_eq!(shown(outline.params.client), Some("\"codex\"".into()));
     }
 
     #[test]
@@ -355,10 +473,10 @@ mod tests {
         assert_eq!(task.body.blocks.len(), 1);
         let text = r#"{"id":1,"result":{"tools":[{"name":"a","outputSchema":{"type":"object","properties":{"name":{}}},"_meta":{}},{"name":"b"}],"nextCursor":"c"}}"#;
         let list = outline(text);
-        assert!(list.has_cursor);
-        assert_eq!(list.tools.len(), 2);
-        assert_eq!(at(text, list.tools[0].name.as_ref().unwrap()), "\"a\"");
-        assert!(list.tools[0].has_meta && list.tools[0].output_schema.is_some());
-        assert!(list.tools[1].output_schema.is_none());
+        assert!(list.list.has_cursor);
+        assert_eq!(list.list.tools.len(), 2);
+        assert_eq!(at(text, list.list.tools[0].name.as_ref().unwrap()), "\"a\"");
+        assert!(list.list.tools[0].has_meta && list.list.tools[0].output_schema.is_some());
+        assert!(list.list.tools[1].output_schema.is_none());
     }
 }

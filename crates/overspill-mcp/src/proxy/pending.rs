@@ -103,9 +103,19 @@ impl Pending {
     }
 }
 
-/// Returns an id in the one way it is written here: a server may write the same string with other escapes.
+/// Returns an id in the one way it is written here: a server may write the same string with other escapes, or the same
+/// number with a fraction of nothing.
 fn key(id: &str) -> String {
-    serde_json::from_str::<Value>(id).map_or_else(|_| id.to_owned(), |id| id.to_string())
+    match serde_json::from_str::<Value>(id) {
+        Ok(Value::Number(number)) => match number.as_f64().filter(|_| !number.is_i64()) {
+            Some(float) if float.fract() == 0.0 && float.abs() < 2f64.powi(53) => {
+                format!("{float:.0}")
+            }
+            _ => number.to_string(),
+        },
+        Ok(id) => id.to_string(),
+        Err(_) => id.to_owned(),
+    }
 }
 
 /// Returns the id of a message of which only the start and the end are known: one that stands before the result, or behind it.
@@ -135,6 +145,15 @@ fn is_number(byte: u8) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_id_is_the_same_however_it_is_written() {
+        for (one, other) in [("1", "1.0"), ("-3", "-3e0"), (r#""é""#, r#""\u00e9""#)] {
+            assert_eq!(key(one), key(other));
+        }
+        assert_ne!(key("1"), key(r#""1""#));
+        assert_ne!(key("18446744073709551615"), key("18446744073709551614"));
+    }
 
     #[test]
     fn the_id_of_a_message_that_is_lost_is_found_at_either_end() {

@@ -93,7 +93,7 @@ pub async fn relay(
     while link.is_at_work.load(Ordering::Relaxed) && !is_client_gone() {
         tokio::time::sleep(STEP).await;
     }
-    linger(&mut server).await;
+    link.hear_out(&mut server).await;
     let _ = timeout(LINGER, link.server_gone(&how_it_ended(status))).await;
     if matches!(ended, Ended::Server) {
         // What the client wrote before it could know is answered too.
@@ -264,6 +264,21 @@ impl Link {
         let bounded = decided(held, |held| self.proxy.server_said(held));
         self.is_at_work.store(false, Ordering::Relaxed);
         bounded
+    }
+
+    /// Hears what is left in the pipe of a server that is gone. Who holds its end open beyond it is not waited for, unless he
+    /// says something.
+    async fn hear_out(&self, server: &mut JoinHandle<io::Result<()>>) {
+        let hearing = async {
+            while !server.is_finished() {
+                tokio::select! {
+                    _ = &mut *server => return,
+                    heard = timeout(LINGER, self.heard.notified()) => if heard.is_err() { return },
+                }
+            }
+        };
+        let _ = timeout(PATIENCE, hearing).await;
+        server.abort();
     }
 
     async fn server_gone(&self, how: &Trouble) {

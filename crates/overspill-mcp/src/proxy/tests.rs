@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::{FromClient, FromServer, Held, Options, Proxy};
 
 const MAX_LINES: usize = 20;
-const MAX_BYTES: usize = 600;
+const MAX_BYTES: usize = 2000;
 
 /// What a notice may add to a preview.
 const NOTICE_BYTES: usize = 1024;
@@ -152,6 +152,49 @@ fn object(mut members: Vec<(&str, Value)>, reversed: bool) -> Value {
         .collect()
 }
 
+/// A long value of no known shape, and what may be written around it.
+fn any_odd() -> impl Strategy<Value = String> {
+    let huge = prop_oneof![
+        (3_000_usize..20_000).prop_map(|len| json!("x".repeat(len)).to_string()),
+        (500_usize..2_000).prop_map(|count| json!(vec!["item"; count]).to_string()),
+        (200_usize..900).prop_map(|count| {
+            json!(vec![
+                json!({ "type": "resource_link", "uri": "a:b", "name": "c" });
+                count
+            ])
+            .to_string()
+        }),
+    ];
+    (huge, 0..ODD.len()).prop_map(|(huge, at)| ODD[at].replace("HUGE", &huge))
+}
+
+/// Where a server may put what is too long.
+const ODD: &[&str] = &[
+    r#""result":HUGE"#,
+    r#""result":{"content":HUGE}"#,
+    r#""result":{"content":[HUGE]}"#,
+    r#""result":{"content":[{"type":"text","text":HUGE}]}"#,
+    r#""re\u0073ult":{"cont\u0065nt":[{"type":"text","t\u0065xt":HUGE}]}"#,
+    r#""result":{"content":[{"type":"text","text":"a"}],"toolResult":HUGE,"resultType":"complete"}"#,
+    r#""result":{"content":[{"type":"text","text":"a","annotations":HUGE}]}"#,
+    r#""result":{"content":[{"type":"image","data":HUGE,"text":"a"}]}"#,
+    r#""result":{"content":[{"type":"new","body":{"deep":[HUGE]}}],"isError":true}"#,
+    r#""result":{"content":[],"content":[{"type":"text","text":HUGE}]}"#,
+    r#""result":{"content":[{"type":"text","text":HUGE,"text":"a"}]}"#,
+    r#""result":{"structuredContent":HUGE,"structuredContent":{}}"#,
+    r#""result":{"structuredContent":{"a":HUGE}}"#,
+    r#""result":{"taskId":"t","result":{"content":[{"type":"text","text":HUGE}]}}"#,
+    r#""result":{"task":{"taskId":"t","result":{"content":[{"type":"text","text":HUGE}]}}}"#,
+    r#""result":{"*":HUGE}"#,
+    r#""error":HUGE"#,
+    r#""error":{"code":-32000,"message":HUGE}"#,
+    r#""error":{"code":-32000,"message":"a","data":HUGE}"#,
+    r#""error":{"code":-32000,"data":HUGE}"#,
+    r#""error":{"code":7,"message":"a","other":HUGE}"#,
+    r#""error":{"code":HUGE,"message":"a"}"#,
+    r#""error":{"message":HUGE},"result":{"content":[{"type":"text","text":HUGE}]}"#,
+];
+
 /// Has a proxy relay the answer to a call.
 fn relayed(answer: &str) -> String {
     let root = tempfile::tempdir().unwrap();
@@ -173,8 +216,10 @@ fn relayed(answer: &str) -> String {
     let said = proxy
         .server_said(Held::Memory(answer.as_bytes().to_vec()))
         .unwrap();
-    let FromServer::Forward(message) = said else {
-        panic!("taken for garbage: {answer}")
+    let message = match said {
+        FromServer::Forward(message) => message,
+        FromServer::Refused(message, _) => return String::from_utf8(message).unwrap(),
+        FromServer::Garbage(..) => panic!("taken for garbage: {answer}"),
     };
     let mut out = Vec::new();
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -258,5 +303,20 @@ proptest! {
         if !is_within(&all_text(&message)) {
             prop_assert!(text.contains("Full output saved to: "), "{}", text);
         }
+    }
+
+    #[test]
+    fn an_answer_of_any_shape_is_bounded(odd in any_odd(), id in prop_oneof![Just(r#""a/é""#), Just(r#""a\/\u00e9""#)]) {
+        // Text, structured content and what is beside them, each within its own.
+        const MOST: usize = 3 * MAX_BYTES + NOTICE_BYTES;
+        let answer = format!(r#"{{"jsonrpc":"2.0","id":{id},{odd}}}"#);
+        let shown = relayed(&answer);
+        let after: Value = serde_json::from_str(&shown).map_err(|error| TestCaseError::fail(format!("{error}: {shown}")))?;
+        prop_assert_eq!(&after["id"], "a/é");
+        prop_assert!(after.get("result").is_some() || after["error"]["message"].is_string(), "{}", shown);
+        if let Some(result) = after.get("result") {
+            prop_assert!(result.is_object(), "{}", shown);
+        }
+        prop_assert!(shown.len() <= MOST, "{} bytes of {}: {}", shown.len(), answer.len(), shown);
     }
 }
