@@ -4,8 +4,10 @@
 //! does not change must pass as it came.
 
 mod link;
+mod pipes;
 pub mod proxy;
 mod serve;
 pub mod server;
 
+pub use self::pipes::Pipes;
 pub use self::serve::Access;

@@ -3,6 +3,8 @@
 //! A file of any size passes through in chunks; only the lines that were asked for are kept, and of those no more than the
 //! limits allow. What is left out is reached by the next `offset`, so nothing is spilled.
 
+mod line;
+
 use std::fs::File;
 use std::io::{self, Read as _};
 use std::time::Duration;
@@ -50,6 +52,9 @@ pub struct ReadParams {
     /// At most how many lines; 2000 if not given
     #[schemars(range(min = 1))]
     pub limit: Option<u64>,
+    /// Read only line `offset`, unshortened, from this character on
+    #[schemars(range(min = 1))]
+    pub column: Option<u64>,
 }
 
 impl Tool for Read {
@@ -65,13 +70,16 @@ impl Tool for Read {
         target::page(cx, |limits| {
             let source = Source::open(cx, &params)?;
             let path_resolved = source.path_resolved.clone();
-            let taken = take(cx, &params, source, limits, known).map_err(|error| match error {
+            let answer = match params.column {
+                Some(column) => line::read(cx, &params, column, source, limits),
+                None => take(cx, &params, source, limits, known).and_then(|taken| {
+                    known = Some(taken.passed);
+                    taken.answer(cx, &params, limits).map_err(Trouble::Tool)
+                }),
+            };
+            let answer = answer.map_err(|error| match error {
                 Trouble::Tool(error) => error,
                 Trouble::Io(error) => target::trouble(cx, &params.path, &error),
-            });
-            let answer = taken.and_then(|taken| {
-                known = Some(taken.passed);
-                taken.answer(cx, &params, limits)
             });
             match answer {
                 Ok(answer) => Ok(answer.context("path_resolved", path_resolved).paged()),
@@ -172,11 +180,7 @@ fn take(
 ) -> Result<Taken, Trouble> {
     let bytes = source.bytes;
     let Some(mut text) = source.text()? else {
-        let values = [("path", &*quoted(&params.path)), ("n", &*bytes.to_string())];
-        let message = Message::IsBinary.say(cx.lang(), &values);
-        let hint = Message::TryBinary.say(cx.lang(), &[]);
-        let error = ToolError::new(Code::BinaryFile, message).hint(hint);
-        return Err(Trouble::Tool(error));
+        return Err(Trouble::Tool(binary(cx, params, bytes)));
     };
     let mut stream = Stream::new(limits, Strategy::Head);
     let mut sizes = LineSizes::new(limits);
@@ -372,6 +376,7 @@ impl Taken {
         let remarks = [
             (self.shortened > 0, Message::LinesShortened),
             (self.is_line_cut, Message::ReadLineCut),
+            (self.shortened > 0 || self.is_line_cut, Message::LongLine),
             (self.reached.is_some(), Message::ReadTruncated),
             (!self.passed.is_taken, Message::TimeLimit),
             (has_more, Message::NextOffset),
@@ -383,6 +388,12 @@ impl Taken {
             .collect();
         lines.join("\n")
     }
+}
+
+fn binary(cx: &Context<'_>, params: &ReadParams, bytes: u64) -> ToolError {
+    let values = [("path", &*quoted(&params.path)), ("n", &*bytes.to_string())];
+    let message = Message::IsBinary.say(cx.lang(), &values);
+    ToolError::new(Code::BinaryFile, message).hint(Message::TryBinary.say(cx.lang(), &[]))
 }
 
 fn timeout(cx: &Context<'_>, params: &ReadParams) -> ToolError {

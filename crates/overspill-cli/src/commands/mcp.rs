@@ -6,8 +6,8 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::Context as _;
-use overspill_mcp::Access;
 use overspill_mcp::server::{Offer, Server, serve_http};
+use overspill_mcp::{Access, Pipes};
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::app::App;
@@ -25,13 +25,14 @@ pub(crate) fn run(app: App, args: &McpArgs) -> anyhow::Result<ExitCode> {
         false => Offer::ReadOnly,
     };
     let server = Server::new(app.host, offer);
+    let scratch = config::scratch();
     let runtime = runtime()?;
     match args.http {
         Some(address) => runtime.block_on(over_http(server, address))?,
         None => runtime
             .block_on(async {
                 tokio::select! {
-                    served = server.serve_stdio() => served,
+                    served = server.serve_pipes(Pipes::of_process(), &scratch) => served,
                     () = terminated() => Ok(()),
                 }
             })

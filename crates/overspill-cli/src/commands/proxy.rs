@@ -10,8 +10,9 @@ use std::sync::Arc;
 use anyhow::Context as _;
 use clap::ArgMatches;
 use overspill::io_cause;
+use overspill_mcp::Pipes;
 use overspill_mcp::proxy::http::{Upstream, bridge, gateway};
-use overspill_mcp::proxy::{Options, Proxy, Report, stdio};
+use overspill_mcp::proxy::{Options, OwnTools, Proxy, Report, stdio};
 
 use crate::app::{App, deepest};
 use crate::args::ProxyArgs;
@@ -46,14 +47,18 @@ pub(crate) fn run(matches: &ArgMatches, args: &ProxyArgs) -> anyhow::Result<Exit
     };
     let options = Options {
         name: args.name.clone().unwrap_or_else(named),
-        offers_tools: !args.no_tools,
+        own_tools: match args.no_tools {
+            true => OwnTools::Withheld,
+            false => OwnTools::Offered,
+        },
         scratch: config::scratch(),
     };
     let proxy = Proxy::new(app.host, options);
     let runtime = runtime()?;
     let code = match &args.url {
         Some(url) => {
-            let upstream = Upstream::new(url, &args.header).map_err(usage_error)?;
+            let upstream =
+                Upstream::new(url, &args.header).map_err(|error| usage_error(error.to_string()))?;
             runtime.block_on(to_address(proxy, upstream, args.http))?;
             0
         }
@@ -62,6 +67,7 @@ pub(crate) fn run(matches: &ArgMatches, args: &ProxyArgs) -> anyhow::Result<Exit
                 .block_on(stdio::relay(
                     proxy,
                     &args.command,
+                    Pipes::of_process(),
                     Arc::new(Stderr),
                     terminated(),
                 ))
@@ -79,7 +85,7 @@ async fn to_address(
     http: Option<SocketAddr>,
 ) -> anyhow::Result<()> {
     let Some(address) = http else {
-        return bridge(proxy, upstream, &Stderr, terminated())
+        return bridge(proxy, upstream, Pipes::of_process(), &Stderr, terminated())
             .await
             .context("standard input and output");
     };

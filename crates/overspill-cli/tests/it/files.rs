@@ -138,7 +138,8 @@ fn every_limit_of_read_bites() {
     );
     assert_eq!(
         text(&page),
-        "Read all 3 lines of 'long.txt'.\n[Truncated: 1 lines of over 2000 characters are shortened.]"
+        "Read all 3 lines of 'long.txt'.\n[Truncated: 1 lines of over 2000 characters are shortened.]\n\
+         [For all of a long line, read it alone: offset LINE, column 1]"
     );
     let flags = ["--max-line-chars", "off", "--max-chars", "10"];
     let page = read(&flags, "long.txt");
@@ -177,6 +178,55 @@ fn every_limit_of_read_bites() {
         output.text().trim_end().len() <= 600 && content.starts_with("1\n2\n3\n4\n5\n"),
         "{page}"
     );
+}
+
+#[test]
+fn a_long_line_is_read_part_by_part() {
+    let sandbox = Sandbox::new();
+    let long: String = (0..3_000).map(|n| format!("{n}é中\u{1f600}")).collect();
+    sandbox.write("long.json", format!("first\n{long}\r\nlast\n"));
+    let whole = call(&sandbox, "Read", json!({ "path": "long.json" }));
+    assert!(text(&whole).contains("offset LINE, column 1"), "{whole}");
+
+    let (mut column, mut read, mut pages) = (1, String::new(), 0);
+    loop {
+        let params = json!({ "path": "long.json", "offset": 2, "column": column });
+        let page = call_with(&sandbox, &["--max-chars", "5000"], "Read", params);
+        let content = page["data"]["content"].as_str().unwrap();
+        assert!(content.chars().count() <= 5_000 && !content.is_empty());
+        read += content;
+        pages += 1;
+        match page["data"]["next_column"].as_u64() {
+            Some(next) => column = next,
+            None => {
+                assert_eq!(page["data"]["next_offset"], 3, "{page}");
+                break;
+            }
+        }
+    }
+    assert!(pages > 2);
+    assert_eq!(read.trim_end(), long);
+
+    let past = json!({ "path": "long.json", "offset": 1, "column": 9 });
+    assert_eq!(
+        error(&call(&sandbox, "Read", past)),
+        (
+            "INVALID_PARAM",
+            "column 9 is past the end of line 1 of 'long.json', which has 5 characters."
+        )
+    );
+    let past = call(
+        &sandbox,
+        "Read",
+        json!({ "path": "long.json", "offset": 9, "column": 1 }),
+    );
+    assert_eq!(error(&past).0, "INVALID_PARAM");
+    let zero = call(
+        &sandbox,
+        "Read",
+        json!({ "path": "long.json", "column": 0 }),
+    );
+    assert_eq!(error(&zero).0, "INVALID_PARAM");
 }
 
 #[test]

@@ -33,6 +33,8 @@ mod install;
 mod mcp;
 /// The MCP proxy: what passes byte for byte, what is bounded, and every way for a client or a server to go.
 mod proxy;
+/// The MCP proxy before a server at an address: tokens, gateways, streams that break off.
+mod proxy_http;
 /// A command under overspill: exit codes, signals, streams, control codes.
 mod run;
 /// The tool `Run`: exit codes, time limits, what it leaves behind, where it runs.

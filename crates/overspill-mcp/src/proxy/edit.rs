@@ -82,6 +82,11 @@ impl Edited {
         }
     }
 
+    /// Tells whether it is as it came.
+    pub(crate) fn is_unchanged(&self) -> bool {
+        self.edits.is_empty()
+    }
+
     /// Writes it, without a newline.
     pub(crate) async fn write(&self, out: &mut (impl AsyncWrite + Unpin)) -> io::Result<()> {
         self.write_from(0, out).await

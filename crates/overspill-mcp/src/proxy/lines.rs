@@ -4,11 +4,11 @@ use std::io;
 use std::path::Path;
 
 use memchr::memchr;
-use rmcp::transport::io::StdioWriter;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _, BufWriter};
 use tokio::sync::Mutex;
 
 use super::{Edited, Held, Holder, Taken};
+use crate::pipes::Output;
 
 /// How much is read at once.
 const CHUNK_BYTES: usize = 64 << 10;
@@ -23,7 +23,7 @@ pub trait Report: Send + Sync {
 }
 
 /// Reads lines of any length in bounded memory.
-pub(super) struct Lines<R> {
+pub(crate) struct Lines<R> {
     input: R,
     holder: Holder,
     chunk: Vec<u8>,
@@ -33,7 +33,7 @@ pub(super) struct Lines<R> {
 }
 
 impl<R: AsyncRead + Unpin> Lines<R> {
-    pub(super) fn new(input: R, scratch: &Path) -> Self {
+    pub(crate) fn new(input: R, scratch: &Path) -> Self {
         Lines {
             input,
             holder: Holder::new(scratch),
@@ -44,7 +44,7 @@ impl<R: AsyncRead + Unpin> Lines<R> {
     }
 
     /// Returns the next line that is not empty; also one that the input ended in.
-    pub(super) async fn next(&mut self) -> io::Result<Option<Taken>> {
+    pub(crate) async fn next(&mut self) -> io::Result<Option<Taken>> {
         loop {
             match self.next_line().await? {
                 Some(Taken::Message(line)) if line.len() == 0 => {}
@@ -54,7 +54,7 @@ impl<R: AsyncRead + Unpin> Lines<R> {
     }
 
     /// Returns the next line; also one that the input ended in, if it is not empty.
-    pub(super) async fn next_line(&mut self) -> io::Result<Option<Taken>> {
+    pub(crate) async fn next_line(&mut self) -> io::Result<Option<Taken>> {
         loop {
             let rest = &self.chunk[self.from..self.to];
             if let Some(newline) = memchr(b'\n', rest) {
@@ -75,16 +75,16 @@ impl<R: AsyncRead + Unpin> Lines<R> {
     }
 }
 
-/// A client at standard output: messages of several tasks, each a whole line.
-pub(super) struct ClientLines(Mutex<BufWriter<StdioWriter>>);
+/// A client at a pipe: messages of several tasks, each a whole line.
+pub(crate) struct ClientLines(Mutex<BufWriter<Output>>);
 
 impl ClientLines {
-    pub(super) fn new(out: StdioWriter) -> Self {
+    pub(crate) fn new(out: Output) -> Self {
         ClientLines(Mutex::new(BufWriter::new(out)))
     }
 
     /// Sends a message, of which the first bytes may not belong to it.
-    pub(super) async fn send(&self, message: &Edited, from: u64) -> io::Result<()> {
+    pub(crate) async fn send(&self, message: &Edited, from: u64) -> io::Result<()> {
         let mut out = self.0.lock().await;
         message.write_from(from, &mut *out).await?;
         out.write_all(b"\n").await?;
@@ -92,7 +92,7 @@ impl ClientLines {
     }
 
     /// Sends a message of our own.
-    pub(super) async fn tell(&self, message: &[u8]) -> io::Result<()> {
+    pub(crate) async fn tell(&self, message: &[u8]) -> io::Result<()> {
         let mut out = self.0.lock().await;
         out.write_all(message).await?;
         out.write_all(b"\n").await?;
@@ -101,7 +101,7 @@ impl ClientLines {
 }
 
 /// Decides about a message; a long one in a way that lets others go on.
-pub(super) fn decided<T>(held: Held, decide: impl FnOnce(Held) -> io::Result<T>) -> io::Result<T> {
+pub(crate) fn decided<T>(held: Held, decide: impl FnOnce(Held) -> io::Result<T>) -> io::Result<T> {
     match held.len() > LONG_BYTES {
         true => tokio::task::block_in_place(|| decide(held)),
         false => decide(held),

@@ -5,13 +5,13 @@
 //! lose what the types do not know; they are kept as bytes, and edited in place.
 
 mod edit;
-mod held;
+pub(crate) mod held;
 pub mod http;
 mod json;
-mod lines;
+pub(crate) mod lines;
 mod outline;
 mod own;
-mod pending;
+pub(crate) mod pending;
 mod rewrite;
 mod sse;
 pub mod stdio;
@@ -28,7 +28,7 @@ use overspill::settings::{Client, Origin, client};
 use overspill::{Host, Lang, Paths, Policy, Salience, Strategy};
 use serde_json::{Map, Value, json};
 
-use self::edit::Edited;
+pub(crate) use self::edit::Edited;
 use self::held::{Held, Holder, Taken};
 use self::json::Fault;
 pub use self::lines::Report;
@@ -48,9 +48,24 @@ pub struct Options {
     /// The server's name, in `mcp__NAME__tool`.
     pub name: String,
     /// Whether the client is offered two tools to get at spills.
-    pub offers_tools: bool,
+    pub own_tools: OwnTools,
     /// Where large messages are held while they pass.
     pub scratch: PathBuf,
+}
+
+/// Whether a proxy offers tools of its own.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum OwnTools {
+    /// `overspill_read` and `overspill_grep` are added to the server's.
+    Offered,
+    /// The client sees the server's alone.
+    Withheld,
+}
+
+impl OwnTools {
+    fn are_offered(self) -> bool {
+        self == OwnTools::Offered
+    }
 }
 
 /// What becomes of a message of the client.
@@ -66,8 +81,8 @@ pub(crate) enum FromClient {
 #[derive(Debug)]
 pub(crate) struct Forwarded {
     pub(crate) message: Held,
-    /// The id of the request, as it is written; nothing if it is none.
-    pub(crate) id: Option<String>,
+    /// The ids of its requests, as they are written: one, several if it is a batch, or none.
+    pub(crate) ids: Vec<String>,
     pub(crate) method: String,
     /// What the method is used on.
     pub(crate) name: String,
@@ -147,7 +162,7 @@ const MAX_TASKS: usize = 10_000;
 impl Proxy {
     /// Returns a proxy whose spills go into the store of `host`.
     pub fn new(host: Host, options: Options) -> Proxy {
-        let reach = |name: &'static str| options.offers_tools.then_some(name);
+        let reach = |name: &'static str| options.own_tools.are_offered().then_some(name);
         Proxy {
             host: host
                 .with_reach(reach(own::GREP), reach(own::READ))
@@ -182,14 +197,17 @@ impl Proxy {
             if let Some(call) = self.asked(&held, &outline)? {
                 return Ok(FromClient::Own(Box::new(call)));
             }
-        } else {
-            for part in outline.batch.clone() {
-                if let Ok(outline) = Outline::read(&held, part) {
-                    self.note_request(&held, &outline)?;
-                }
+            let ids = request_id(&held, &outline)?.into_iter().collect();
+            return Ok(FromClient::Forward(forwarded(held, &outline, ids)?));
+        }
+        let mut ids = Vec::new();
+        for part in outline.batch.clone() {
+            if let Ok(outline) = Outline::read(&held, part) {
+                self.note_request(&held, &outline)?;
+                ids.extend(request_id(&held, &outline)?);
             }
         }
-        Ok(FromClient::Forward(forwarded(held, &outline)?))
+        Ok(FromClient::Forward(forwarded(held, &outline, ids)?))
     }
 
     /// Returns a proxy for another client of the same server.
@@ -235,7 +253,7 @@ impl Proxy {
     }
 
     fn is_own(&self, tool: &str) -> bool {
-        self.options.offers_tools && (tool == own::READ || tool == own::GREP)
+        self.options.own_tools.are_offered() && (tool == own::READ || tool == own::GREP)
     }
 
     /// Notes what a request asks, so that its answer is known when it comes.
@@ -382,9 +400,9 @@ impl Proxy {
         outline: &Outline,
         host: &Host,
     ) -> io::Result<Vec<edit::Edit>> {
-        let own = match self.options.offers_tools {
-            true => own::listed(),
-            false => Vec::new(),
+        let own = match self.options.own_tools {
+            OwnTools::Offered => own::listed(),
+            OwnTools::Withheld => Vec::new(),
         };
         rewrite::tools(held, &outline.list, &own, |tool| {
             crate::server::wider_cut(&self.full_name(tool), host.settings())
@@ -396,9 +414,11 @@ impl Proxy {
         if let Some(task) = &outline.task {
             let task = text_at(held, task)?;
             let mut state = self.state();
-            if state.tasks.len() < MAX_TASKS {
-                state.tasks.insert(task, asked.clone());
+            if state.tasks.len() >= MAX_TASKS {
+                // Of those that are forgotten the result is bounded as that of any tool.
+                state.tasks.clear();
             }
+            state.tasks.insert(task, asked.clone());
         }
         Ok(())
     }
@@ -492,6 +512,7 @@ impl Proxy {
 /// What is the matter with a server.
 #[derive(Clone, Debug)]
 pub(crate) enum Trouble {
+    NotStarted(String),
     Exited(i32),
     Signalled(i32),
     Silent,
@@ -503,6 +524,7 @@ pub(crate) enum Trouble {
 impl Trouble {
     fn say(&self, lang: Lang) -> String {
         match self {
+            Trouble::NotStarted(cause) => Message::ServerNotStarted.say(lang, &[("cause", cause)]),
             Trouble::Exited(code) => Message::ServerExited.say(lang, &[("n", &code.to_string())]),
             Trouble::Signalled(signal) => {
                 Message::ServerSignalled.say(lang, &[("n", &signal.to_string())])
@@ -517,7 +539,15 @@ impl Trouble {
     }
 }
 
-fn forwarded(held: Held, outline: &Outline) -> io::Result<Forwarded> {
+/// Returns the id of a message that asks for an answer.
+fn request_id(held: &Held, outline: &Outline) -> io::Result<Option<String>> {
+    Ok(match (&outline.id, &outline.method) {
+        (Some(id), Some(_)) => Some(String::from_utf8_lossy(&held.bytes(id.clone())?).into_owned()),
+        _ => None,
+    })
+}
+
+fn forwarded(held: Held, outline: &Outline, ids: Vec<String>) -> io::Result<Forwarded> {
     let text = |range: &Option<Range<u64>>| match range {
         Some(range) => text_at(&held, range),
         None => Ok(String::new()),
@@ -528,12 +558,8 @@ fn forwarded(held: Held, outline: &Outline) -> io::Result<Forwarded> {
         None => text(&outline.params.uri)?,
     };
     let version = text(&outline.params.version)?;
-    let id = match (&outline.id, &outline.method) {
-        (Some(id), Some(_)) => Some(held.bytes(id.clone())?),
-        _ => None,
-    };
     Ok(Forwarded {
-        id: id.map(|id| String::from_utf8_lossy(&id).into_owned()),
+        ids,
         method,
         name,
         version: Some(version).filter(|version| !version.is_empty()),

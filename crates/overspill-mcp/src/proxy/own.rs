@@ -22,7 +22,8 @@ pub(super) fn listed() -> Vec<Value> {
             "name": READ,
             "description": "Read lines of a tool output that was cut and saved.",
             "inputSchema": { "type": "object", "required": ["id"], "properties": {
-                "id": id, "offset": number("First line, from 1"), "limit": number("How many lines")
+                "id": id, "offset": number("First line, from 1"), "limit": number("How many lines"),
+                "column": number("Read only line `offset`, from this character on")
             } },
             "annotations": annotations
         }),

@@ -119,7 +119,7 @@ fn key(id: &str) -> String {
 }
 
 /// Returns the id of a message of which only the start and the end are known: one that stands before the result, or behind it.
-pub(super) fn id_of(start: &[u8], end: &[u8]) -> Option<String> {
+pub(crate) fn id_of(start: &[u8], end: &[u8]) -> Option<String> {
     let before = memmem::find(start, b"\"result\"").map_or(start, |at| &start[..at]);
     let find = |text: &[u8], at: Option<usize>| {
         let value = text[at? + 4..].trim_ascii_start().strip_prefix(b":")?;

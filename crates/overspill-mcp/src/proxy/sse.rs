@@ -3,7 +3,8 @@
 //! An event is lines up to a blank one; its message is behind `data:`. An event whose message is not changed passes byte for
 //! byte.
 
-use std::io::{self, Read as _};
+use std::io::{self, BufRead as _};
+use std::path::Path;
 
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt as _};
 
@@ -16,6 +17,13 @@ const DATA: &[u8] = b"data:";
 pub(super) trait Emit {
     /// Sends a message on, which stands in its line behind `data:`.
     fn message(&mut self, line: &Edited, at: u64) -> impl Future<Output = io::Result<()>> + Send;
+    /// Sends a message on that is not changed, and the several lines in which it stands.
+    fn unchanged(
+        &mut self,
+        lines: Vec<Held>,
+        message: &Edited,
+        at: u64,
+    ) -> impl Future<Output = io::Result<()>> + Send;
     /// Sends another line of an event on, where events are sent.
     fn other(&mut self, line: Held) -> impl Future<Output = io::Result<()>> + Send;
     /// Sends a message of our own.
@@ -31,6 +39,13 @@ impl<W: AsyncWrite + Unpin + Send> Emit for Events<W> {
     async fn message(&mut self, line: &Edited, _at: u64) -> io::Result<()> {
         line.write(&mut self.0).await?;
         self.0.write_all(b"\n").await
+    }
+
+    async fn unchanged(&mut self, lines: Vec<Held>, _: &Edited, _: u64) -> io::Result<()> {
+        for line in lines {
+            self.other(line).await?;
+        }
+        Ok(())
     }
 
     async fn other(&mut self, line: Held) -> io::Result<()> {
@@ -56,12 +71,12 @@ pub(super) async fn relay(
     out: &mut impl Emit,
 ) -> io::Result<()> {
     let mut lines = Lines::new(input, proxy.scratch());
-    let mut event = Vec::new();
+    let mut event = Event::default();
     while let Some(taken) = lines.next_line().await? {
         match taken {
             Taken::Message(line) => {
                 let is_end = line.len() == 0 || (line.len() == 1 && line.bytes(0..1)? == b"\r");
-                event.push(line);
+                event.push(line)?;
                 if is_end {
                     send(proxy, std::mem::take(&mut event), out).await?;
                     out.flush().await?;
@@ -78,32 +93,112 @@ pub(super) async fn relay(
     out.flush().await
 }
 
+/// The lines of an event.
+#[derive(Default)]
+struct Event {
+    lines: Vec<Held>,
+    /// How many of them have a part of the message.
+    data: usize,
+    /// What they take in memory.
+    bytes: u64,
+}
+
+impl Event {
+    fn push(&mut self, line: Held) -> io::Result<()> {
+        /// An event that takes more is none: long lines are in files, so this is many short ones.
+        const MOST_BYTES: u64 = 16 << 20;
+        self.data += usize::from(is_data(&line)?);
+        if let Held::Memory(bytes) = &line {
+            self.bytes += (bytes.len() + size_of::<Held>()) as u64;
+        }
+        self.lines.push(line);
+        match self.bytes <= MOST_BYTES {
+            true => Ok(()),
+            false => Err(io::Error::other("an event has too many lines")),
+        }
+    }
+
+    /// Puts a message together that stands on several lines: its line breaks are white space.
+    fn joined(&self, scratch: &Path) -> io::Result<Held> {
+        let mut holder = Holder::new(scratch);
+        for line in &self.lines {
+            if !is_data(line)? {
+                continue;
+            }
+            let skipped = match holder.is_empty() {
+                true => 0,
+                false => DATA.len() as u64,
+            };
+            if skipped > 0 {
+                holder.push(b" ");
+            }
+            let mut pieces = line.pieces(skipped..line.len());
+            loop {
+                let piece = pieces.fill_buf()?;
+                if piece.is_empty() {
+                    break;
+                }
+                holder.push(piece);
+                let len = piece.len();
+                pieces.consume(len);
+            }
+        }
+        match holder.end() {
+            Taken::Message(message) => Ok(message),
+            Taken::Lost { why, .. } => Err(io::Error::other(why)),
+        }
+    }
+}
+
 /// Sends an event on.
-async fn send(proxy: &Proxy, event: Vec<Held>, out: &mut impl Emit) -> io::Result<()> {
-    let mut data = 0;
-    for line in &event {
-        data += usize::from(is_data(line)?);
-    }
-    let event = if data > 1 {
-        joined(event, proxy)?
-    } else {
-        event
-    };
-    for line in event {
-        if !is_data(&line)? || is_blank(&line)? {
-            out.other(line).await?;
-            continue;
+async fn send(proxy: &Proxy, mut event: Event, out: &mut impl Emit) -> io::Result<()> {
+    if event.data <= 1 {
+        for line in event.lines {
+            match is_data(&line)? && !is_blank(&line)? {
+                true => send_data(proxy, line, None, out).await?,
+                false => out.other(line).await?,
+            }
         }
-        let (mut at, end) = (DATA.len() as u64, line.len());
-        // One space belongs to the event.
-        at += u64::from(line.bytes(at..at + 1)? == b" ");
-        match decided(line, |line| proxy.server_said_at(line, at..end))? {
-            FromServer::Forward(message) => out.message(&message, at).await?,
-            FromServer::Refused(answer, _) => out.own(&answer).await?,
-            FromServer::Garbage(line, _) => out.other(line).await?,
+        return Ok(());
+    }
+    let message = event.joined(proxy.scratch())?;
+    let (mut data, mut others) = (Vec::new(), Vec::new());
+    for line in std::mem::take(&mut event.lines) {
+        match is_data(&line)? {
+            true => data.push(line),
+            false => others.push(line),
         }
     }
-    Ok(())
+    // The blank line that ends the event stands behind its message.
+    let end = others.pop();
+    for line in others {
+        out.other(line).await?;
+    }
+    send_data(proxy, message, Some(data), out).await?;
+    match end {
+        Some(end) => out.other(end).await,
+        None => Ok(()),
+    }
+}
+
+/// Sends the message of an event on; one that is not changed as the lines that it came in.
+async fn send_data(
+    proxy: &Proxy,
+    line: Held,
+    lines: Option<Vec<Held>>,
+    out: &mut impl Emit,
+) -> io::Result<()> {
+    let (mut at, end) = (DATA.len() as u64, line.len());
+    // One space belongs to the event.
+    at += u64::from(line.bytes(at..at + 1)? == b" ");
+    match decided(line, |line| proxy.server_said_at(line, at..end))? {
+        FromServer::Forward(message) => match lines {
+            Some(lines) if message.is_unchanged() => out.unchanged(lines, &message, at).await,
+            _ => out.message(&message, at).await,
+        },
+        FromServer::Refused(answer, _) => out.own(&answer).await,
+        FromServer::Garbage(line, _) => out.other(line).await,
+    }
 }
 
 fn is_data(line: &Held) -> io::Result<bool> {
@@ -114,37 +209,4 @@ fn is_data(line: &Held) -> io::Result<bool> {
 fn is_blank(line: &Held) -> io::Result<bool> {
     let at = DATA.len() as u64;
     Ok(line.len() < at + 4 && line.bytes(at..at + 4)?.trim_ascii().is_empty())
-}
-
-/// Puts a message together that stands on several lines: its line breaks are white space.
-fn joined(event: Vec<Held>, proxy: &Proxy) -> io::Result<Vec<Held>> {
-    let mut holder = Holder::new(proxy.scratch());
-    let mut others = Vec::new();
-    for line in event {
-        if !is_data(&line)? {
-            others.push(line);
-            continue;
-        }
-        let skipped = if holder.is_empty() {
-            0
-        } else {
-            DATA.len() as u64
-        };
-        if skipped > 0 {
-            holder.push(b" ");
-        }
-        let mut part = line.part(skipped..line.len());
-        let mut chunk = vec![0; 64 << 10];
-        loop {
-            match part.read(&mut chunk)? {
-                0 => break,
-                len => holder.push(&chunk[..len]),
-            }
-        }
-    }
-    match holder.end() {
-        Taken::Message(message) => others.insert(others.len().saturating_sub(1), message),
-        Taken::Lost { why, .. } => return Err(io::Error::other(why)),
-    }
-    Ok(others)
 }

@@ -1,4 +1,4 @@
-//! A server that is a child process, for a client at standard input and output.
+//! A server that is a child process, for a client at two pipes.
 //!
 //! Whoever goes first, nobody hangs: when the client goes, the server is told by the end of its input, then by signals to
 //! its whole group; when the server goes, every request that waits is answered, and then the client is left as it would be
@@ -12,7 +12,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::io::{AsyncRead, AsyncWriteExt as _};
 use tokio::process::{Child, ChildStdin, Command};
@@ -22,6 +21,7 @@ use tokio::time::timeout;
 
 use super::lines::{ClientLines, Lines, Report, decided};
 use super::{Edited, FromClient, FromServer, Held, OwnCall, Proxy, Taken, Trouble};
+use crate::pipes::Pipes;
 
 /// How long the server may take to end after its input did, and after it was told to.
 const GRACE: Duration = Duration::from_secs(2);
@@ -50,24 +50,31 @@ enum Ended {
 pub async fn relay(
     proxy: Proxy,
     command: &[OsString],
+    client: Pipes,
     report: Arc<dyn Report>,
     until: impl Future<Output = ()>,
 ) -> io::Result<Option<ExitStatus>> {
-    let mut child = spawn(command)?;
+    let mut child = match spawn(command) {
+        Ok(child) => child,
+        Err(error) => {
+            refuse_all(&proxy, client, &error).await;
+            return Err(error);
+        }
+    };
     let group = child.id().and_then(|id| Pid::from_raw(id as i32));
     let missing = || io::Error::other("the server has no pipes");
     let to_server = child.stdin.take().ok_or_else(missing)?;
     let server_out = child.stdout.take().ok_or_else(missing)?;
-    let (client_in, client_out) = rmcp::transport::io::stdio_pipes();
     let link = Arc::new(Link {
         proxy,
         report,
-        client: ClientLines::new(client_out),
+        client: ClientLines::new(client.output),
+        is_client_gone: client.is_gone,
         heard: Notify::new(),
         is_at_work: AtomicBool::new(false),
         gone: OnceLock::new(),
     });
-    let mut client = tokio::spawn(Arc::clone(&link).hear_client(client_in, to_server));
+    let mut client = tokio::spawn(Arc::clone(&link).hear_client(client.input, to_server));
     let mut server = tokio::spawn(Arc::clone(&link).hear_server(server_out));
     tokio::pin!(until);
     let ended = tokio::select! {
@@ -90,7 +97,7 @@ pub async fn relay(
     }
     let status = stop(&mut child, group).await;
     // What it said last is still in the pipe; a client that does not read must not keep us.
-    while link.is_at_work.load(Ordering::Relaxed) && !is_client_gone() {
+    while link.is_at_work.load(Ordering::Relaxed) && !(link.is_client_gone)() {
         tokio::time::sleep(STEP).await;
     }
     link.hear_out(&mut server).await;
@@ -101,6 +108,25 @@ pub async fn relay(
         return Ok(status);
     }
     Ok(None)
+}
+
+/// Answers what a client asks of a server that could not be started, so that it need not guess why nobody answers.
+async fn refuse_all(proxy: &Proxy, client: Pipes, error: &io::Error) {
+    let how = Trouble::NotStarted(error.to_string());
+    let answers = ClientLines::new(client.output);
+    let mut lines = Lines::new(client.input, proxy.scratch());
+    while let Ok(Ok(Some(taken))) = timeout(LINGER, lines.next()).await {
+        if let Taken::Message(held) = taken
+            && decided(held, |held| proxy.client_said(held)).is_err()
+        {
+            return;
+        }
+        for answer in proxy.server_gone(&how) {
+            if answers.tell(&answer).await.is_err() {
+                return;
+            }
+        }
+    }
 }
 
 /// Waits a little for a task to end, then ends it.
@@ -156,27 +182,12 @@ fn how_it_ended(status: Option<ExitStatus>) -> Trouble {
     }
 }
 
-/// Tells whether nobody reads our standard output any more.
-fn is_client_gone() -> bool {
-    let stdout = io::stdout();
-    let mut fds = [PollFd::new(&stdout, PollFlags::empty())];
-    let now = rustix::event::Timespec {
-        tv_sec: 0,
-        tv_nsec: 0,
-    };
-    match poll(&mut fds, Some(&now)) {
-        Ok(_) => fds[0]
-            .revents()
-            .intersects(PollFlags::ERR | PollFlags::HUP | PollFlags::NVAL),
-        Err(_) => false,
-    }
-}
-
 /// The two directions between a client and a server.
 struct Link {
     proxy: Proxy,
     report: Arc<dyn Report>,
     client: ClientLines,
+    is_client_gone: Box<dyn Fn() -> bool + Send + Sync>,
     /// Told of every message of the server.
     heard: Notify,
     /// Whether a message of the server is being bounded, which must not be broken off.
@@ -305,7 +316,7 @@ impl Link {
                 true => PATIENCE,
                 false => GRACE,
             };
-            if silent >= patience || is_client_gone() {
+            if silent >= patience || (self.is_client_gone)() {
                 return;
             }
         }

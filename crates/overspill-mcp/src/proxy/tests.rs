@@ -4,7 +4,7 @@ use overspill::{Host, Settings};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::{FromClient, FromServer, Held, Options, Proxy};
+use super::{FromClient, FromServer, Held, Options, OwnTools, Proxy};
 
 const MAX_LINES: usize = 20;
 const MAX_BYTES: usize = 2000;
@@ -204,7 +204,7 @@ fn relayed(answer: &str) -> String {
         .unwrap();
     let options = Options {
         name: "fix".to_owned(),
-        offers_tools: true,
+        own_tools: OwnTools::Offered,
         scratch: std::env::temp_dir(),
     };
     let proxy = Proxy::new(Host::new(root.path(), settings), options);

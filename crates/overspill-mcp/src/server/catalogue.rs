@@ -21,9 +21,6 @@ pub enum Offer {
 /// The name of the one tool that changes things.
 const RUN: &str = "Run";
 
-/// The most chars of a result that Claude Code can be asked to show whole.
-const MOST_CHARS: usize = 500_000;
-
 fn offered(offer: Offer) -> impl Iterator<Item = &'static dyn AnyTool> {
     TOOLS
         .iter()
@@ -71,17 +68,18 @@ fn described(tool: &dyn AnyTool, settings: &Settings) -> Tool {
     described
 }
 
-/// Asks Claude Code for a wider cut where the user set limits wider than its own: else it would cut what he asked for.
+/// Asks a client that can be asked for a wider cut where the user set limits wider than its own: else it would cut what he
+/// asked for.
 pub(crate) fn wider_cut(tool: &str, settings: &Settings) -> Option<Value> {
     let effective = settings.effective(tool);
     // Where it is not set aside its own limits hold, and are below its cut.
-    if settings.client()?.name != "claude-code" || effective.client().is_some() {
+    let (key, most) = settings.client()?.wider?;
+    if effective.client().is_some() {
         return None;
     }
     let limits = effective.limits();
     let chars = effective.max_result_chars().or(limits.max_chars());
-    let most = chars.unwrap_or(MOST_CHARS).min(MOST_CHARS);
-    Some(json!({ "anthropic/maxResultSizeChars": most }))
+    Some(json!({ key: chars.unwrap_or(most).min(most) }))
 }
 
 /// Takes from a schema what tells the model nothing.

@@ -6,8 +6,11 @@
 pub(crate) mod answer;
 mod catalogue;
 mod http;
+mod intake;
 pub(crate) mod resources;
 
+use std::io;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -15,9 +18,10 @@ use std::time::{Duration, Instant};
 use overspill::settings::{Client, client};
 use overspill::{Envelope, Host};
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, Implementation, ListResourceTemplatesResult,
-    ListResourcesResult, ListToolsResult, PaginatedRequestParams, ProgressNotificationParam,
-    ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities, ServerConfig,
+    CallToolRequestParams, CallToolResponse, CustomRequest, CustomResult, ErrorCode,
+    Implementation, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
+    PaginatedRequestParams, ProgressNotificationParam, ReadResourceRequestParams,
+    ReadResourceResponse, ServerCapabilities, ServerConfig,
 };
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer, ServerHandler, ServiceExt as _};
@@ -26,12 +30,23 @@ use serde_json::Value;
 pub(crate) use self::catalogue::wider_cut;
 pub use self::catalogue::{Offer, listing};
 pub use self::http::serve_http;
+use crate::pipes::Pipes;
 
 /// How often a call that is still at work says so.
 const PROGRESS: Duration = Duration::from_secs(1);
 
 const INSTRUCTIONS: &str = "Files of one project, searched and read in pages that fit. What is too long is saved; \
     search it with Grep or read it with Read by the path that the result names.";
+
+/// What a client may ask with parameters.
+const METHODS: [&str; 6] = [
+    "initialize",
+    "tools/list",
+    "tools/call",
+    "resources/list",
+    "resources/templates/list",
+    "resources/read",
+];
 
 /// The server of one project.
 #[derive(Clone, Debug)]
@@ -49,14 +64,15 @@ impl Server {
         }
     }
 
-    /// Serves the client at the other end of standard input and output, until it goes away.
-    pub async fn serve_stdio(self) -> Result<(), String> {
+    /// Serves the client at the other end of two pipes, until it goes away. A large message waits in `scratch`.
+    pub async fn serve_pipes(self, client: Pipes, scratch: &Path) -> io::Result<()> {
+        let intake = intake::intake(client, scratch);
         let running = self
-            .serve(rmcp::transport::io::stdio_pipes())
+            .serve((intake.input, intake.output))
             .await
-            .map_err(|error| error.to_string())?;
-        running.waiting().await.map_err(|error| error.to_string())?;
-        Ok(())
+            .map_err(io::Error::other)?;
+        running.waiting().await.map_err(io::Error::other)?;
+        intake.said.await.map_err(io::Error::other)?
     }
 
     /// Returns the host for a call, and what stops it.
@@ -127,6 +143,21 @@ impl ServerHandler for Server {
         ServerConfig::new(capabilities)
             .with_server_info(Implementation::new("overspill", env!("CARGO_PKG_VERSION")))
             .with_instructions(INSTRUCTIONS)
+    }
+
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<CustomResult, ErrorData> {
+        let method = request.method;
+        // What has other parameters than a method takes comes here too.
+        if METHODS.contains(&method.as_str()) {
+            let why = format!("the parameters of `{method}` are not what it takes");
+            return Err(ErrorData::invalid_params(why, None));
+        }
+        let why = format!("unknown method `{method}`");
+        Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, why, None))
     }
 
     async fn list_tools(

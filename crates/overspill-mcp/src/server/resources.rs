@@ -27,7 +27,7 @@ pub(super) fn resource(id: &str, bytes: Option<u64>) -> Resource {
 
 /// Returns how the address of a part is made.
 pub(super) fn template() -> ResourceTemplate {
-    ResourceTemplate::new(format!("{SCHEME}{{id}}{{?offset,limit}}"), "spill")
+    ResourceTemplate::new(format!("{SCHEME}{{id}}{{?offset,limit,column}}"), "spill")
         .with_description("a complete output, `limit` lines from line `offset` on")
         .with_mime_type("text/plain")
 }

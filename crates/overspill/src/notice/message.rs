@@ -53,6 +53,9 @@ messages! {
     ServerGone:
         "The MCP server '{name}' {how}.",
         "MCP 服务器 '{name}' {how}。";
+    ServerNotStarted:
+        "cannot be started: {cause}",
+        "无法启动：{cause}";
     ServerExited:
         "exited with code {n}",
         "已退出，退出码 {n}";
@@ -332,6 +335,21 @@ messages! {
     ReadLineCut:
         "[Truncated: line {to} alone is over the limits and is cut.]",
         "[已截断：仅第 {to} 行就超出限制，已被截断。]";
+    LongLine:
+        "[For all of a long line, read it alone: offset LINE, column 1]",
+        "[如需完整长行，请单独读取：offset 行号，column 1]";
+    ReadPart:
+        "Read characters {from}-{to} of line {line} of '{path}'.",
+        "已读取 '{path}' 第 {line} 行的第 {from}-{to} 个字符。";
+    NextColumn:
+        "[Next: offset {line}, column {column}]",
+        "[下一部分：offset {line}，column {column}]";
+    PastTheLine:
+        "column {from} is past the end of line {line} of '{path}', which has {all} characters.",
+        "column {from} 超出 '{path}' 第 {line} 行的末尾，该行共 {all} 个字符。";
+    TryColumn:
+        "Use a column from 1 to {all}.",
+        "请使用 1 到 {all} 之间的 column。";
     PastTheEnd:
         "offset {from} is past the end: '{path}' has {all} lines.",
         "offset {from} 超出末尾：'{path}' 共 {all} 行。";

@@ -25,6 +25,8 @@ pub struct Client {
     pub message: usize,
     /// The same of the result of a call that failed, of which some show less.
     pub failed_message: usize,
+    /// The key of `_meta` by which a tool asks it for a wider cut, and the most chars it grants.
+    pub wider: Option<(&'static str, usize)>,
     pub(crate) values: &'static [(&'static str, &'static str)],
 }
 
@@ -56,6 +58,7 @@ pub const CLIENTS: &[Client] = &[
         unit: Unit::Chars,
         message: 48_000,
         failed_message: 9_500,
+        wider: Some(("anthropic/maxResultSizeChars", 500_000)),
         values: &[("max_chars", "44000")],
     },
     Client {
@@ -66,6 +69,7 @@ pub const CLIENTS: &[Client] = &[
         unit: Unit::Bytes,
         message: 9_500,
         failed_message: 9_500,
+        wider: None,
         values: &[("max_bytes", "8800")],
     },
     Client {
@@ -76,6 +80,7 @@ pub const CLIENTS: &[Client] = &[
         unit: Unit::Chars,
         message: 38_500,
         failed_message: 38_500,
+        wider: None,
         values: &[("max_chars", "35000")],
     },
     Client {
@@ -86,6 +91,7 @@ pub const CLIENTS: &[Client] = &[
         unit: Unit::Bytes,
         message: 49_000,
         failed_message: 49_000,
+        wider: None,
         values: &[("max_lines", "1900"), ("max_bytes", "45000")],
     },
 ];

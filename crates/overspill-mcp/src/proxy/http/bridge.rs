@@ -1,7 +1,8 @@
-//! A client at standard input and output, and a server at an address.
+//! A client at two pipes, and a server at an address.
 //!
 //! Each message of the client is a request; what comes back is one message, a stream of them, or nothing. A stream of what
-//! the server says by itself is listened to beside, if the server has one.
+//! the server says by itself is listened to beside, if the server has one. A stream that breaks off is taken up again where it
+//! was left.
 
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -21,9 +22,17 @@ use super::super::{
 };
 use super::Upstream;
 use super::upstream::{body, cause, is_events, reader, set};
+use crate::pipes::Pipes;
 
 /// How long answers are waited for that are under way when the client has said all it had to say.
 const PATIENCE: Duration = Duration::from_secs(30);
+
+/// How long a stream that broke off is left alone, at first and at last.
+const FIRST_PAUSE: Duration = Duration::from_millis(500);
+const LAST_PAUSE: Duration = Duration::from_secs(30);
+
+/// How often an answer is asked for again of which nothing more comes.
+const ATTEMPTS: u32 = 5;
 
 /// How much of a refusal is told.
 const REFUSAL_BYTES: usize = 300;
@@ -32,18 +41,18 @@ const REFUSAL_BYTES: usize = 300;
 pub async fn bridge(
     proxy: Proxy,
     upstream: Upstream,
+    client: Pipes,
     report: &dyn Report,
     until: impl Future<Output = ()>,
 ) -> io::Result<()> {
-    let (input, output) = rmcp::transport::io::stdio_pipes();
     let bridge = Arc::new(Bridge {
         proxy,
         upstream,
-        client: ClientLines::new(output),
+        client: ClientLines::new(client.output),
         session: Mutex::default(),
     });
     let mut tasks = JoinSet::new();
-    let mut lines = Lines::new(input, bridge.proxy.scratch());
+    let mut lines = Lines::new(client.input, bridge.proxy.scratch());
     tokio::pin!(until);
     loop {
         let taken = tokio::select! {
@@ -82,25 +91,82 @@ pub async fn bridge(
     Ok(())
 }
 
-/// Sends the messages of events on as lines.
-struct MessagesOnly<'c>(&'c ClientLines);
+/// Where a stream of events was left.
+#[derive(Debug, Default)]
+struct Place {
+    /// The last event that had a name.
+    last: Option<String>,
+    /// How long the server wants to be left alone.
+    retry: Option<Duration>,
+    /// How often the stream was asked for since something came.
+    attempts: u32,
+}
 
-impl Emit for MessagesOnly<'_> {
-    async fn message(&mut self, line: &Edited, at: u64) -> io::Result<()> {
-        self.0.send(line, at).await
-    }
-
-    async fn other(&mut self, _line: Held) -> io::Result<()> {
+impl Place {
+    fn note(&mut self, line: &Held) -> io::Result<()> {
+        /// Longer is none of the two.
+        const MOST_BYTES: u64 = 1024;
+        if line.len() > MOST_BYTES {
+            return Ok(());
+        }
+        let line = line.bytes(0..line.len())?;
+        let line = String::from_utf8_lossy(&line);
+        let Some((field, value)) = line.trim_end().split_once(':') else {
+            return Ok(());
+        };
+        let value = value.strip_prefix(' ').unwrap_or(value);
+        match field {
+            "id" => self.last = Some(value.to_owned()),
+            "retry" => self.retry = value.parse().ok().map(Duration::from_millis),
+            _ => {}
+        }
         Ok(())
     }
 
+    /// Returns how long to wait before the stream is asked for again: longer each time that nothing came.
+    fn pause(&mut self) -> Duration {
+        let wait = self.retry.unwrap_or(FIRST_PAUSE) * 2_u32.saturating_pow(self.attempts.min(8));
+        self.attempts += 1;
+        wait.min(LAST_PAUSE)
+    }
+}
+
+/// Sends the messages of events on as lines.
+struct MessagesOnly<'c> {
+    client: &'c ClientLines,
+    place: &'c mut Place,
+}
+
+impl Emit for MessagesOnly<'_> {
+    async fn message(&mut self, line: &Edited, at: u64) -> io::Result<()> {
+        self.place.attempts = 0;
+        self.client.send(line, at).await
+    }
+
+    async fn unchanged(&mut self, _: Vec<Held>, message: &Edited, at: u64) -> io::Result<()> {
+        self.message(message, at).await
+    }
+
+    async fn other(&mut self, line: Held) -> io::Result<()> {
+        self.place.note(&line)
+    }
+
     async fn own(&mut self, message: &[u8]) -> io::Result<()> {
-        self.0.tell(message).await
+        self.client.tell(message).await
     }
 
     async fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
+}
+
+/// What came of asking for a stream.
+enum Opened {
+    Stream(Response),
+    /// It may be there later.
+    Unreachable,
+    /// There is none.
+    Refused,
 }
 
 struct Bridge {
@@ -114,7 +180,7 @@ struct Bridge {
 impl Bridge {
     /// Sends a message to the server. What begins a session must be answered before others follow; the rest need not wait.
     async fn forward(self: &Arc<Self>, forwarded: Forwarded, tasks: &mut JoinSet<()>) {
-        let (method, id) = (forwarded.method.clone(), forwarded.id.clone());
+        let (method, id) = (forwarded.method.clone(), forwarded.ids.first().cloned());
         let this = Arc::clone(self);
         let done = Arc::new(Notify::new());
         let told = Arc::clone(&done);
@@ -159,15 +225,15 @@ impl Bridge {
 
     /// Asks the server, and passes on what it answers; if it does not, says so.
     async fn ask(&self, forwarded: Forwarded) {
-        let id = forwarded.id.clone();
+        let ids = forwarded.ids.clone();
         let why = match self.post(forwarded).await {
-            Ok(response) => match self.answer(response).await {
+            Ok(response) => match self.answer(response, &ids).await {
                 Ok(()) => Trouble::SaidNothing,
                 Err(error) => Trouble::BrokeOff(error.to_string()),
             },
             Err(trouble) => trouble,
         };
-        if let Some(answer) = id.and_then(|id| self.proxy.failed(&id, &why)) {
+        for answer in ids.iter().filter_map(|id| self.proxy.failed(id, &why)) {
             // A client that does not read is gone.
             let _ = self.client.tell(&answer).await;
         }
@@ -197,10 +263,10 @@ impl Bridge {
     }
 
     /// Passes on the answer to a request.
-    async fn answer(&self, response: Response) -> io::Result<()> {
+    async fn answer(&self, response: Response, ids: &[String]) -> io::Result<()> {
         let status = response.status();
         if is_events(response.headers()) {
-            return self.events(response).await;
+            return self.answer_in_events(response, ids).await;
         }
         let mut holder = Holder::new(self.proxy.scratch());
         let mut input = reader(response);
@@ -244,23 +310,63 @@ impl Bridge {
         }
     }
 
-    async fn events(&self, response: Response) -> io::Result<()> {
-        let mut out = MessagesOnly(&self.client);
+    /// Passes on a stream that has the answer to a request in it. A server may end it before that, and give the rest to who
+    /// asks for what comes after the last event.
+    async fn answer_in_events(&self, response: Response, ids: &[String]) -> io::Result<()> {
+        let mut place = Place::default();
+        let mut ended = self.events(response, &mut place).await;
+        let is_open = || ids.iter().any(|id| self.proxy.has_pending(id));
+        while is_open() && place.last.is_some() && place.attempts < ATTEMPTS {
+            tokio::time::sleep(place.pause()).await;
+            match self.open(&place).await {
+                Opened::Stream(response) => ended = self.events(response, &mut place).await,
+                Opened::Unreachable => {}
+                Opened::Refused => break,
+            }
+        }
+        ended
+    }
+
+    async fn events(&self, response: Response, place: &mut Place) -> io::Result<()> {
+        let mut out = MessagesOnly {
+            client: &self.client,
+            place,
+        };
         sse::relay(&self.proxy, reader(response), &mut out).await
+    }
+
+    /// Asks for a stream of events, from where it was left.
+    async fn open(&self, place: &Place) -> Opened {
+        let mut headers = HeaderMap::new();
+        set(&mut headers, "accept", "text/event-stream");
+        if let Some(last) = &place.last {
+            set(&mut headers, "last-event-id", last);
+        }
+        self.add_session(&mut headers, None);
+        match self.upstream.request(Method::GET, headers).send().await {
+            Ok(response)
+                if response.status() == StatusCode::OK && is_events(response.headers()) =>
+            {
+                Opened::Stream(response)
+            }
+            // One that is overloaded, or behind a gateway that is, may have it later.
+            Ok(response) if response.status().is_server_error() => Opened::Unreachable,
+            Ok(_) => Opened::Refused,
+            Err(_) => Opened::Unreachable,
+        }
     }
 
     /// Listens to what the server says by itself. A server that says nothing so refuses, which is no trouble.
     async fn listen(&self) {
-        let mut headers = HeaderMap::new();
-        set(&mut headers, "accept", "text/event-stream");
-        self.add_session(&mut headers, None);
-        let request = self.upstream.request(Method::GET, headers).send();
-        if let Ok(response) = request.await
-            && response.status() == StatusCode::OK
-            && is_events(response.headers())
-        {
-            // When it ends there is nothing more to hear.
-            let _ = self.events(response).await;
+        let mut place = Place::default();
+        loop {
+            match self.open(&place).await {
+                // Streams end for many reasons, of which most are no reason to stop listening.
+                Opened::Stream(response) => drop(self.events(response, &mut place).await),
+                Opened::Unreachable => {}
+                Opened::Refused => return,
+            }
+            tokio::time::sleep(place.pause()).await;
         }
     }
 

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::convert::Infallible;
 use std::io;
 use std::net::SocketAddr;
+use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
@@ -11,8 +12,8 @@ use http_body_util::combinators::BoxBody;
 use http_body_util::{BodyExt as _, Full, Limited, StreamBody};
 use hyper::body::{Bytes, Frame, Incoming};
 use hyper::header::{
-    ACCEPT_ENCODING, AUTHORIZATION, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, HOST, HeaderMap,
-    HeaderValue, TRANSFER_ENCODING,
+    ACCEPT_ENCODING, AUTHORIZATION, CONNECTION, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE,
+    HOST, HeaderMap, HeaderValue, TRANSFER_ENCODING,
 };
 use hyper::{Method, Request, Response, StatusCode};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream};
@@ -68,11 +69,10 @@ impl Gateway {
     async fn answer(&self, request: Request<Incoming>) -> Answer {
         let (parts, incoming) = request.into_parts();
         let proxy = self.proxy_of(&parts.headers);
-        let bytes = match Limited::new(incoming, REQUEST_BYTES).collect().await {
-            Ok(body) => body.to_bytes(),
-            Err(error) => return refusal(StatusCode::PAYLOAD_TOO_LARGE, &error.to_string()),
+        let mut message = match taken(incoming, proxy.scratch()).await {
+            Ok(message) => message,
+            Err(why) => return refusal(StatusCode::PAYLOAD_TOO_LARGE, &why),
         };
-        let mut message = Held::Memory(bytes.to_vec());
         if message.len() > 0 {
             message = match decided(message, |held| proxy.client_said(held)) {
                 Ok(FromClient::Forward(forwarded)) => forwarded.message,
@@ -94,6 +94,13 @@ impl Gateway {
             .body(body(message))
             .send();
         match sent.await {
+            Ok(response) if is_encoded(response.headers()) => {
+                let why = format!(
+                    "`{}` compressed its answer, which it was not asked to",
+                    self.fresh.name()
+                );
+                refusal(StatusCode::BAD_GATEWAY, &why)
+            }
             Ok(response) => {
                 if let Some(session) = ended.as_ref().and_then(session_of) {
                     self.sessions().remove(session);
@@ -140,6 +147,28 @@ impl Gateway {
         *answer.headers_mut() = passed(&headers, &[]);
         answer
     }
+}
+
+/// Takes a request as it comes; a large one is not held in memory.
+async fn taken(incoming: Incoming, scratch: &Path) -> Result<Held, String> {
+    let mut holder = Holder::new(scratch);
+    let mut incoming = Limited::new(incoming, REQUEST_BYTES);
+    while let Some(frame) = incoming.frame().await {
+        let frame = frame.map_err(|error| error.to_string())?;
+        if let Ok(bytes) = frame.into_data() {
+            holder.push(&bytes);
+        }
+    }
+    match holder.end() {
+        Taken::Message(message) => Ok(message),
+        Taken::Lost { why, .. } => Err(why),
+    }
+}
+
+/// Tells whether an answer cannot be read as it is.
+fn is_encoded(headers: &HeaderMap) -> bool {
+    let encodings = headers.get_all(CONTENT_ENCODING);
+    encodings.iter().any(|encoding| encoding != "identity")
 }
 
 /// Returns the session that headers name.

@@ -30,18 +30,25 @@ pub struct Upstream {
 
 impl Upstream {
     /// Returns the server at an address, which is sent `headers` (`Name: value`) with every request.
-    pub fn new(url: &str, headers: &[String]) -> Result<Upstream, String> {
-        let url = Url::parse(url).map_err(|error| format!("the address of the server: {error}"))?;
+    pub fn new(url: &str, headers: &[String]) -> io::Result<Upstream> {
+        let told = |why: String| io::Error::new(io::ErrorKind::InvalidInput, why);
+        let url =
+            Url::parse(url).map_err(|error| told(format!("the address of the server: {error}")))?;
         if !matches!(url.scheme(), "http" | "https") {
-            return Err("the address of the server: expected `http` or `https`".to_owned());
+            let why = "the address of the server: expected `http` or `https`";
+            return Err(told(why.to_owned()));
         }
         let headers = headers
             .iter()
             .map(|header| {
-                parse(header)
-                    .ok_or_else(|| format!("header `{}`: expected `Name: value`", name_of(header)))
+                parse(header).ok_or_else(|| {
+                    told(format!(
+                        "header `{}`: expected `Name: value`",
+                        name_of(header)
+                    ))
+                })
             })
-            .collect::<Result<HeaderMap, String>>()?;
+            .collect::<io::Result<HeaderMap>>()?;
         // Another one may be chosen already, and is as good.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let client = Client::builder()
@@ -49,7 +56,7 @@ impl Upstream {
             // Elsewhere the headers of this server are nobody's business.
             .redirect(Policy::none())
             .build()
-            .map_err(|error| cause(&error))?;
+            .map_err(|error| io::Error::other(cause(&error)))?;
         Ok(Upstream {
             client,
             url,
