@@ -22,7 +22,7 @@ OWN_CUTS = {
 }
 
 # The most chars of a message of ours, by the table CUTS of the program.
-ROOM = {"claude": 46_000, "codex": 9_500, "opencode": 48_000, "gemini": 38_000}
+ROOM = {"claude": 48_000, "codex": 9_500, "opencode": 49_000, "gemini": 38_000}
 
 
 def rows(count=6000):
@@ -168,6 +168,14 @@ def claude_tools(bench):
     bench.check("Grep: bounded below Claude Code's cut", is_ours(grep) and not is_cut_by_agent(bench, grep), grep)
 
 
+def claude_streams(bench):
+    """Both streams of a command of Claude Code's share the room, however it hands them over."""
+    session = bench.run([("Bash", {"command": f"{LOUD}; ({LOUD}) >&2"})], hook=hook_of(bench))
+    text = bench.text(session, 0)
+    bench.check("both streams: bounded by us", is_ours(text) and NEEDLE in text, text)
+    bench.check("both streams: not cut again", not is_cut_by_agent(bench, text) and len(text) <= 30_000, text)
+
+
 def opencode_tools(bench):
     """opencode's read under a limit of the user."""
     files = {"overspill.yaml": "tool_output_limits: {tools: {read: {max_lines: 50}}}\n", "big.txt": "\n".join(rows(1500)) + "\n"}
@@ -192,6 +200,6 @@ def wrapping(bench):
     bench.check("wrapped: nor denied by one, as the README warns", not session.results[0].is_error, bench.text(session, 0))
 
 
-claude_tools.only = wrapping.only = "claude"
+claude_tools.only = claude_streams.only = wrapping.only = "claude"
 opencode_tools.only = "opencode"
-CASES = [large_results, failed_commands, small_results, hints, trouble, claude_tools, opencode_tools, wrapping]
+CASES = [large_results, failed_commands, small_results, hints, trouble, claude_tools, claude_streams, opencode_tools, wrapping]

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use clap::{Arg, ArgAction, Args, CommandFactory as _, Parser, Subcommand, ValueEnum};
 use overspill::Salience;
-use overspill::settings::SETTINGS;
+use overspill::settings::{SETTINGS, Setting};
 
 use crate::commands::tools;
 use crate::config;
@@ -390,25 +390,82 @@ pub(crate) enum Profile {
 
 /// Returns the whole command line, the flags that are settings included.
 pub(crate) fn command() -> clap::Command {
-    let setting_flags = SETTINGS
-        .iter()
-        .filter(|setting| setting.has_flag)
-        .map(|setting| {
-            Arg::new(setting.key)
-                .long(setting.flag())
-                .value_name(value_name(setting.key))
-                .allow_hyphen_values(true)
-                // The last one wins, for those who wrap or alias the command.
-                .overrides_with(setting.key)
-                .help(format!("{} [default: {}]", setting.help(), setting.default))
-                .global(true)
-                .help_heading(SETTINGS_HEADING)
-                .hide_short_help(!is_common(setting.key))
-        });
     Cli::command()
         .subcommands(tools::commands())
-        .args(setting_flags)
+        .mut_subcommands(|command| {
+            let name = command.get_name();
+            match OWN_DEFAULTS.iter().any(|(own, ..)| *own == name) {
+                // A flag that a command has already is not handed down to it, but its value is. All of them, for their order.
+                true => {
+                    let flags = setting_flags(Some(name));
+                    command.args(flags)
+                }
+                false => command,
+            }
+        })
+        .args(setting_flags(None))
         .args(common_flags())
+}
+
+/// The commands to which a setting that is not set means something else than by default: command, setting, what it means.
+const OWN_DEFAULTS: [(&str, &str, &str); 4] = [
+    ("run", "strategy", "smart"),
+    ("proxy", "strategy", "smart"),
+    ("hook", "strategy", "smart; head for files and searches"),
+    ("mcp", "strategy", "head; smart for Run"),
+];
+
+/// Returns the flags that are settings, as a command helps with them.
+fn setting_flags(command: Option<&str>) -> Vec<Arg> {
+    let flag = |setting: &Setting| {
+        let is_own =
+            |(own, key, _): &&(&str, &str, &str)| Some(*own) == command && *key == setting.key;
+        let own = OWN_DEFAULTS.iter().find(is_own);
+        setting_flag(
+            setting,
+            own.map_or(setting.default, |(.., default)| default),
+        )
+    };
+    let settings = SETTINGS.iter().filter(|setting| setting.has_flag);
+    settings.map(flag).collect()
+}
+
+fn setting_flag(setting: &Setting, default: &str) -> Arg {
+    Arg::new(setting.key)
+        .long(setting.flag())
+        .value_name(value_name(setting.key))
+        .allow_hyphen_values(true)
+        // The last one wins, for those who wrap or alias the command.
+        .overrides_with(setting.key)
+        .help(format!("{} [default: {default}]", setting.help()))
+        .global(true)
+        .help_heading(SETTINGS_HEADING)
+        .hide_short_help(!is_common(setting.key))
+}
+
+/// Tells whether these arguments call the command `hook`, also where they cannot be parsed.
+pub(crate) fn names_hook(arguments: impl Iterator<Item = OsString>) -> bool {
+    let command = command();
+    let takes_value = |flag: &str| {
+        let name = flag.trim_start_matches('-');
+        let mut flags = command.get_arguments();
+        let found = flags.find(|arg| arg.get_long() == Some(name));
+        found.map(|arg| arg.get_action().takes_values())
+    };
+    let mut words = arguments.map(|word| word.to_string_lossy().into_owned());
+    while let Some(word) = words.next() {
+        match word.starts_with('-') {
+            false => return word == "hook",
+            true if word.contains('=') => {}
+            true => match takes_value(&word) {
+                Some(true) => drop(words.next()),
+                Some(false) => {}
+                // Whether a flag that nobody knows has a value, nobody knows: the next word may be the command or not.
+                None => return words.any(|word| word == "hook"),
+            },
+        }
+    }
+    false
 }
 
 const SETTINGS_HEADING: &str = "Settings";
@@ -454,5 +511,51 @@ fn value_name(key: &str) -> &'static str {
         "strategy" | "preset" | "encoding" => "NAME",
         "store_dir" => "DIR",
         _ => "N",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hook_is_known_whatever_is_typed_around_it() {
+        let is_hook = |line: &str| names_hook(line.split(' ').map(OsString::from));
+        for line in [
+            "hook",
+            "hook claude --nosuch",
+            "--root /p hook nobody",
+            "--root=/p --no-spill hook",
+            "--nosuch hook claude",
+            "--nosuch 5 hook claude",
+            "--strategy tail hook claude",
+        ] {
+            assert!(is_hook(line), "{line}");
+        }
+        for line in [
+            "grep hook",
+            "--root hook grep x",
+            "--root /p grep hook",
+            "--no-spill run -- hook",
+            "--format json truncate hook",
+            "hooks",
+            "",
+        ] {
+            assert!(!is_hook(line), "{line}");
+        }
+    }
+
+    #[test]
+    fn a_default_of_a_commands_own_is_one_of_a_setting() {
+        let command = command();
+        for (name, key, default) in OWN_DEFAULTS {
+            let own = command.find_subcommand(name).unwrap();
+            let mut flags = own.get_arguments();
+            let flag = flags.find(|arg| arg.get_id() == key).unwrap();
+            let help = flag.get_help().unwrap().to_string();
+            assert!(help.ends_with(&format!("[default: {default}]")), "{help}");
+        }
+        let run = overspill::Settings::new().effective("Run");
+        assert_eq!(OWN_DEFAULTS[0].2, run.strategy().name());
     }
 }

@@ -8,6 +8,7 @@ use anyhow::{Context as _, bail};
 use overspill::settings::{FileSettings, SETTINGS};
 use overspill::{Settings, io_cause};
 
+use crate::args;
 use crate::exit::usage_error;
 
 /// The name of a configuration file.
@@ -105,15 +106,7 @@ pub(crate) fn project(name: &str) -> Option<PathBuf> {
 
 /// Tells whether the program was called as a hook, also where what was typed cannot be understood.
 pub(crate) fn is_hook() -> bool {
-    let mut arguments = std::env::args_os().skip(1).peekable();
-    // Flags, and what belongs to them, may stand before the command.
-    let has_flags = arguments
-        .peek()
-        .is_some_and(|first| first.to_string_lossy().starts_with('-'));
-    match has_flags {
-        true => arguments.any(|argument| argument == "hook"),
-        false => arguments.next().is_some_and(|first| first == "hook"),
-    }
+    args::names_hook(std::env::args_os().skip(1))
 }
 
 /// Returns variables that look like settings but are none.
@@ -185,6 +178,17 @@ pub(crate) fn installed_program() -> anyhow::Result<String> {
     })
 }
 
+/// Tells whether a path in a configuration leads to this program, whatever its file is called.
+pub(crate) fn is_own_program(path: &str) -> bool {
+    let path = Path::new(path);
+    // A name without a directory would be looked for on a `PATH` that may not be the client's.
+    if !path.is_absolute() {
+        return false;
+    }
+    let own = std::env::current_exe().and_then(|own| own.canonicalize());
+    own.is_ok_and(|own| path.canonicalize().is_ok_and(|path| path == own))
+}
+
 /// Returns the user's home.
 pub(crate) fn home() -> Option<PathBuf> {
     variable("HOME").map(PathBuf::from)
@@ -217,6 +221,12 @@ pub(crate) fn user_directory() -> Option<PathBuf> {
         .map(PathBuf::from)
         .filter(|path| path.is_absolute());
     chosen.or_else(|| home().map(|home| home.join(".config")))
+}
+
+/// Returns where programs keep data of the user.
+pub(crate) fn data_directory() -> Option<PathBuf> {
+    let chosen = variable("XDG_DATA_HOME").map(PathBuf::from);
+    chosen.or_else(|| home().map(|home| home.join(".local/share")))
 }
 
 /// Writes a new configuration file into the root.

@@ -30,14 +30,19 @@ pub(crate) fn usage_error(message: impl Into<String>) -> anyhow::Error {
 pub(crate) fn usage(error: &clap::Error) -> ExitCode {
     // Help and version go to stdout, and a closed pipe there is no trouble.
     drop(error.print());
-    ExitCode::from(if error.use_stderr() { usage_code() } else { 0 })
+    if error.use_stderr() {
+        failed(USAGE)
+    } else {
+        ExitCode::SUCCESS
+    }
 }
 
-/// Returns the code for usage or configuration. To an agent 2 means that its call is refused, so a hook ends with another.
-fn usage_code() -> u8 {
+/// Returns the exit code of trouble. A hook has none: to some agents 2 means that their call is refused, and others show any
+/// other to the user at every call. Whoever typed it has been told on stderr.
+fn failed(code: u8) -> ExitCode {
     match crate::config::is_hook() {
-        true => ANSWER,
-        false => USAGE,
+        true => ExitCode::SUCCESS,
+        false => ExitCode::from(code),
     }
 }
 
@@ -53,7 +58,7 @@ pub(crate) fn report(error: &anyhow::Error) -> ExitCode {
         drop(writeln!(stderr, "hint: {hint}"));
     }
     let is_answer = ours.is_some_and(|error| error.kind() == overspill::ErrorKind::NoSpill);
-    ExitCode::from(if is_answer { ANSWER } else { usage_code() })
+    failed(if is_answer { ANSWER } else { USAGE })
 }
 
 fn is_closed_pipe(error: &anyhow::Error) -> bool {

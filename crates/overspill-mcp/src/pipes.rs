@@ -30,7 +30,7 @@ impl Pipes {
         }
     }
 
-    /// Returns standard input and output of this process.
+    /// Returns standard input and output of this process. There must be a runtime to wait for them in.
     pub fn of_process() -> Pipes {
         let (input, output) = rmcp::transport::io::stdio_pipes();
         Pipes::new(input, output, is_stdout_unread)

@@ -376,9 +376,9 @@ impl Taken {
         let remarks = [
             (self.shortened > 0, Message::LinesShortened),
             (self.is_line_cut, Message::ReadLineCut),
-            (self.shortened > 0 || self.is_line_cut, Message::LongLine),
             (self.reached.is_some(), Message::ReadTruncated),
             (!self.passed.is_taken, Message::TimeLimit),
+            (self.shortened > 0 || self.is_line_cut, Message::LongLine),
             (has_more, Message::NextOffset),
         ];
         let remarks = remarks.into_iter().filter(|(applies, _)| *applies);

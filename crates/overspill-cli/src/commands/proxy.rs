@@ -63,14 +63,12 @@ pub(crate) fn run(matches: &ArgMatches, args: &ProxyArgs) -> anyhow::Result<Exit
             0
         }
         None => {
+            let relayed = async {
+                let client = Pipes::of_process();
+                stdio::relay(proxy, &args.command, client, Arc::new(Stderr), terminated()).await
+            };
             let ended = runtime
-                .block_on(stdio::relay(
-                    proxy,
-                    &args.command,
-                    Pipes::of_process(),
-                    Arc::new(Stderr),
-                    terminated(),
-                ))
+                .block_on(relayed)
                 .with_context(|| format!("server `{}`", shown(&args.command)))?;
             ended.map_or(0, |status| status.code().unwrap_or(1))
         }

@@ -156,7 +156,8 @@ fn every_limit_of_read_bites() {
     assert_eq!(page["data"]["content"], "é".repeat(10));
     assert_eq!(
         text(&page),
-        "Read lines 2-2 of 3 of 'long.txt'.\n[Truncated: line 2 alone is over the limits and is cut.]\n[Truncated: the limit on chars was reached.]\n[Next: offset 3]"
+        "Read lines 2-2 of 3 of 'long.txt'.\n[Truncated: line 2 alone is over the limits and is cut.]\n[Truncated: the limit on chars was reached.]\n\
+         [For all of a long line, read it alone: offset LINE, column 1]\n[Next: offset 3]"
     );
     sandbox.write("blank.txt", format!("\n\n{}\n", "é".repeat(3000)));
     let page = read(&flags, "blank.txt");

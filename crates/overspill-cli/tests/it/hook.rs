@@ -222,15 +222,84 @@ fn an_agent_never_meets_the_exit_code_that_refuses_its_call() {
         &["hook", "nobody"],
         &["hook", "claude", "--no-such-flag"],
     ] {
-        assert_eq!(sandbox.run(arguments).code, 1, "{arguments:?}");
+        let output = sandbox.run(arguments);
+        assert_eq!((output.code, output.text()), (0, String::new()));
+        // Whoever typed it is told.
+        assert!(output.stderr.contains("try '--help'"), "{output:?}");
+    }
+    for (before, named) in [
+        ("--no-such-flag", "--no-such-flag"),
+        ("--root", "overspill"),
+    ] {
+        let output = sandbox.run(&[before, "hook", "claude"]);
+        assert!(output.stderr.contains(named), "{output:?}");
+        // Behind `--root` the word is a directory, and no hook is called.
+        let code = if before == "--root" { 2 } else { 0 };
+        assert_eq!(output.code, code, "{output:?}");
     }
     for arguments in [
         &["hook", "codex", "--wrap-shell"][..],
         &["hook", "claude", "--plugin"],
     ] {
         let output = sandbox.run(arguments);
-        assert_eq!(output.code, 1);
+        assert_eq!((output.code, output.text()), (0, String::new()));
         assert!(output.complaint().contains("is only for "), "{output:?}");
+    }
+    let help = sandbox.run(&["hook", "--help"]).quietly(0).text();
+    assert!(help.contains("--wrap-shell") && help.contains("[default: smart; head for files"));
+    // What is no hook has its exit codes.
+    assert_eq!(
+        sandbox
+            .run(&["--root", ".", "grep", "hook", "--nosuch"])
+            .code,
+        2
+    );
+}
+
+/// Puts every kind of value into every place of what each agent sends.
+#[test]
+fn any_member_may_be_of_any_kind() {
+    let kinds = [
+        json!(null),
+        json!(true),
+        json!(-1.5e300),
+        json!(""),
+        json!([]),
+        json!({}),
+        json!([[{}]]),
+        json!(seq(9999)),
+    ];
+    let sandbox = Sandbox::new();
+    for agent in AGENTS {
+        let whole = input(agent, &seq(9999));
+        let mut paths = vec![String::new()];
+        let mut at = 0;
+        while let Some(path) = paths.get(at).cloned() {
+            let below: Vec<String> = match whole.pointer(&path) {
+                Some(Value::Object(members)) => members.keys().cloned().collect(),
+                Some(Value::Array(items)) => (0..items.len()).map(|n| n.to_string()).collect(),
+                _ => Vec::new(),
+            };
+            paths.extend(below.iter().map(|name| format!("{path}/{name}")));
+            at += 1;
+        }
+        for (n, path) in paths.iter().enumerate() {
+            // Not each with each: a process is not free.
+            for kind in kinds.iter().skip(n % 2).step_by(2) {
+                let mut changed = whole.clone();
+                *changed.pointer_mut(path).unwrap() = kind.clone();
+                let output = sandbox
+                    .pipe(&["hook", agent], changed.to_string())
+                    .quietly(0);
+                let text = output.text();
+                let is_answer =
+                    serde_json::from_str::<Value>(&text).is_ok_and(|reply| reply.is_object());
+                assert!(
+                    text.is_empty() || is_answer,
+                    "{agent} {path} {kind}: {text}"
+                );
+            }
+        }
     }
 }
 
@@ -331,8 +400,7 @@ fn a_wrapped_command_keeps_its_exit_code_and_what_it_said() {
             .env("PATH", "/usr/bin:/bin");
         sandbox.finish(shell, b"")
     };
-    let nasty = r#"printf '%s\n' "it's" 'a "b" $HOME' `echo c` $((1+1)) <<'E' >&2; [[ a == a ]] && exit 7
-E"#;
+    let nasty = r#"printf '%s\n' "it's" 'a "b" $HOME' `echo c` $((1+1)) <<<'E' >&2; [[ a == a ]] && exit 7"#;
     let (plain, wrapped) = (shell(nasty), shell(&wrap(nasty)));
     assert_eq!((wrapped.code, plain.code), (7, 7));
     assert_eq!(

@@ -222,6 +222,33 @@ fn the_program_is_named_so_that_the_client_finds_it() {
 }
 
 #[test]
+fn a_program_of_any_name_installs_and_uninstalls() {
+    for name in ["overspill-0.1", "osp"] {
+        let sandbox = Sandbox::new();
+        let program = sandbox.outside().join(name);
+        fs::hard_link(PROGRAM, &program)
+            .or_else(|_| fs::copy(PROGRAM, &program).map(drop))
+            .unwrap();
+        let run = |arguments: &[&str]| {
+            let mut command = Command::new(&program);
+            command.args(arguments).current_dir(sandbox.root());
+            command.env_clear().env("HOME", sandbox.home());
+            sandbox.finish(command, b"").quietly(0).text()
+        };
+        for (agent, path, config) in CONFIGS {
+            let file = sandbox.write(path, config);
+            run(&["install", agent, "--write"]);
+            let there = text(&file);
+            assert!(there.contains(&format!("/{name}\"")), "{there}");
+            assert_eq!(there.matches("--name").count(), 3, "{there}");
+            assert!(run(&["install", agent, "--write"]).contains("already"));
+            run(&["uninstall", agent, "--write"]);
+            assert_eq!(text(&file), config, "{agent}");
+        }
+    }
+}
+
+#[test]
 fn all_agents_are_found_and_some_servers_can_be_chosen() {
     let sandbox = Sandbox::new();
     let files: Vec<PathBuf> = CONFIGS
@@ -402,11 +429,18 @@ fn what_is_no_file_is_told_and_a_missing_one_is_nothing_to_do() {
     nothing to do: there is no `[root]/.cursor/mcp.json` (Cursor)
     nothing to do: there is no `[home]/.cursor/mcp.json` (Cursor)
     "#);
-    insta::assert_snapshot!(sandbox.run(&["uninstall", "--file", "none.json"]).report(), @r#"
-    exit 0
-    --- stdout
-    nothing to do: there is no `none.json` (Cursor)
-    "#);
+    for command in ["install", "uninstall"] {
+        for flags in [&[][..], &["--write"]] {
+            let named = [&[command, "--file", "none.json"], flags].concat();
+            insta::allow_duplicates! {
+                insta::assert_snapshot!(sandbox.run(&named).report(), @r#"
+                exit 2
+                --- stderr
+                overspill: `--file none.json`: there is no such file; without `--file` the usual ones of your agents are looked for
+                "#);
+            }
+        }
+    }
     make_fifo(&sandbox.root().join("fifo.json"));
     insta::assert_snapshot!(sandbox.run(&["install", "--file", "fifo.json"]).report(), @r#"
     exit 2

@@ -21,8 +21,12 @@ mod envelope;
 mod files;
 /// Completions, manual page, help.
 mod generate;
-/// Searching: every answer of `Grep` as a whole, its order, its pages, its limits, its patterns.
+/// Searching: every answer of `Grep` as a whole, and every wrong call.
 mod grep;
+/// Searching: order, pages and limits.
+mod grep_pages;
+/// Searching: patterns, both engines, and time.
+mod grep_patterns;
 /// Searching in trees that are out to make trouble, beside ripgrep.
 mod grep_tree;
 /// Hooks of coding agents: their shapes, hostile inputs, and every way not to break an agent.

@@ -214,7 +214,7 @@ fn a_cut_result_shows_what_was_kept_and_links_to_the_rest() {
     );
     let templates = peer.ask("resources/templates/list", &json!({}));
     let template = &templates["result"]["resourceTemplates"][0]["uriTemplate"];
-    assert_eq!(template, "overspill://spill/{id}{?offset,limit}");
+    assert_eq!(template, "overspill://spill/{id}{?offset,limit,column}");
     let mut read = |query: &str| {
         let answer = peer.ask("resources/read", &json!({ "uri": format!("{uri}{query}") }));
         answer["result"]["contents"][0]["text"]
@@ -469,4 +469,53 @@ fn a_token_is_asked_for_where_others_can_call() {
         assert!(head.contains("www-authenticate: bearer"));
     }
     web.session(&["Authorization: Bearer s3cret"]);
+}
+
+#[test]
+fn whatever_is_no_request_is_answered() {
+    let sandbox = Sandbox::new();
+    let mut peer = Peer::new(sandbox.command(&["mcp"]));
+    peer.initialize("2025-06-18", "test");
+    let huge = format!(
+        r#"{{"jsonrpc":"2.0","id":"huge","method":"tools/call","params":{{"name":"LS","arguments":{{"path":"{}"}}}}}}"#,
+        "x".repeat(20 << 20)
+    );
+    let wrong = [
+        (
+            r#"{"jsonrpc":"2.0","id":"a","method":"tools/call","params":"x"}"#,
+            json!("a"),
+            -32600,
+        ),
+        (
+            r#"{"jsonrpc":"2.0","id":"b","method":"tools/call","params":{"name":5}}"#,
+            json!("b"),
+            -32602,
+        ),
+        (
+            r#"{"jsonrpc":"2.0","id":"c","method":"resources/read"}"#,
+            json!("c"),
+            -32602,
+        ),
+        (
+            r#"{"jsonrpc":"2.0","id":"d","method":"no/such"}"#,
+            json!("d"),
+            -32601,
+        ),
+        (r#"{"jsonrpc":"2.0","id":"e"}"#, json!("e"), -32600),
+        (r#"{"id":"f","method":"ping"}"#, json!("f"), -32600),
+        ("{ this is no JSON", Value::Null, -32700),
+        (huge.as_str(), json!("huge"), -32600),
+    ];
+    for (line, id, code) in wrong {
+        peer.say(line);
+        let answer: Value = serde_json::from_str(&peer.line()).unwrap();
+        assert_eq!(
+            (&answer["id"], &answer["error"]["code"]),
+            (&id, &json!(code)),
+            "{answer}"
+        );
+        assert!(!answer["error"]["message"].as_str().unwrap().is_empty());
+    }
+    assert_eq!(peer.ask("ping", &json!({}))["result"], json!({}));
+    assert_eq!(peer.finish().1, 0);
 }

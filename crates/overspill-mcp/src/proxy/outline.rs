@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use overspill::Salience;
+
 use super::held::Held;
 use super::json::{Bracket, Fault, Pieces, Token};
 
@@ -300,7 +302,7 @@ impl Outline {
             ["taskId"] => &mut params.task,
             ["requestId"] => &mut params.cancelled,
             ["arguments"] => &mut params.arguments,
-            ["arguments", key] if is_query(key) => &mut params.query,
+            ["arguments", key] if Salience::QUERY_PARAMETERS.contains(key) => &mut params.query,
             ["_meta", "io.modelcontextprotocol/protocolVersion"] => &mut params.version,
             ["clientInfo", "name"] | ["_meta", "io.modelcontextprotocol/clientInfo", "name"] => {
                 &mut params.client
@@ -375,11 +377,6 @@ impl Block {
             _ => false,
         }
     }
-}
-
-/// Tells whether an argument says what is looked for.
-fn is_query(key: &str) -> bool {
-    matches!(key, "query" | "pattern" | "q" | "search")
 }
 
 /// Returns how many bytes a place has.

@@ -78,9 +78,10 @@ async fn say(mut lines: Lines<Input>, client: Arc<ClientLines>) -> io::Result<()
 fn checked(taken: Taken) -> io::Result<Result<Vec<u8>, Value>> {
     const END_BYTES: u64 = 4096;
     let too_large = |start: &[u8], end: &[u8]| {
-        let id = pending::id_of(start, end).and_then(|id| serde_json::from_str(&id).ok());
+        let id: Option<Value> =
+            pending::id_of(start, end).and_then(|id| serde_json::from_str(&id).ok());
         let why = format!("the message is larger than {MOST_BYTES} bytes");
-        Ok(Err(refusal(id, INVALID_REQUEST, &why)))
+        Ok(Err(refusal(id.as_ref(), INVALID_REQUEST, &why)))
     };
     let held: Held = match taken {
         Taken::Message(held) => held,
@@ -98,12 +99,12 @@ fn checked(taken: Taken) -> io::Result<Result<Vec<u8>, Value>> {
     Ok(Err(match serde_json::from_slice::<Value>(&bytes) {
         Ok(message) => {
             let why = "it is no JSON-RPC request: an object with `jsonrpc`, `id` and `method`";
-            refusal(message.get("id").cloned(), INVALID_REQUEST, why)
+            refusal(message.get("id"), INVALID_REQUEST, why)
         }
         Err(_) => refusal(None, PARSE_ERROR, &format!("it is no JSON: {error}")),
     }))
 }
 
-fn refusal(id: Option<Value>, code: i64, message: &str) -> Value {
+fn refusal(id: Option<&Value>, code: i64, message: &str) -> Value {
     json!({ "jsonrpc": "2.0", "id": id, "error": { "code": code, "message": message } })
 }

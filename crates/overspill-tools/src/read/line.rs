@@ -64,6 +64,7 @@ pub(super) fn read(
 }
 
 /// What follows what was read.
+#[derive(Clone, Copy)]
 struct Rest {
     /// Whether the line goes on.
     has_more: bool,

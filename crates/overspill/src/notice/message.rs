@@ -104,6 +104,12 @@ messages! {
     Lost:
         "The output was truncated, and the full output was not saved: {why}",
         "⚠️ 输出过大已截断，完整内容未保存：{why}";
+    StderrOnly:
+        "This is standard error only.",
+        "以上仅为标准错误。";
+    StderrToo:
+        "This is standard output only. Standard error was truncated too; all of it is in {path}",
+        "以上仅为标准输出。标准错误也已截断，完整内容见 {path}";
     Delegate:
         "Use the {task} tool to have a subagent process this file with {tools}. Do NOT read the full file yourself: delegate to save context.",
         "请用 {task} 工具让子代理通过 {tools} 处理该文件，不要自己读取整个文件，以节省上下文。";

@@ -150,6 +150,9 @@ pub struct Salience {
 }
 
 impl Salience {
+    /// The parameters in which tools are told what to look for, the most telling first. The value of one is a query.
+    pub const QUERY_PARAMETERS: [&str; 4] = ["query", "pattern", "q", "search"];
+
     /// Returns the same with a query: a question or a pattern. Lines with its words rise.
     #[must_use]
     pub fn query(self, query: &str) -> Self {

@@ -10,12 +10,12 @@ use std::path::{Component, Path, PathBuf};
 use overspill::notice::Message;
 use overspill::settings::{Effective, Origin};
 use overspill::{
-    Bounded, Host, Lang, Limits, Outcome, Policy, Salience, Sink, Strategy, Truncated,
+    Bounded, Host, Lang, Limits, Outcome, Policy, Salience, Saved, Sink, Strategy, Truncated,
 };
 use overspill_tools::Buffer;
-use serde_json::Value;
 
 use super::cuts::Cut;
+use super::json::Json;
 use crate::args::Agent;
 
 const CHUNK_BYTES: usize = 1 << 17;
@@ -32,9 +32,6 @@ const LIMITS: [&str; 6] = [
     "max_line_chars",
     "max_result_chars",
 ];
-
-/// The parameters in which tools are told what to look for.
-const QUERIES: [&str; 4] = ["query", "pattern", "q", "search"];
 
 /// What a tool does, as far as it decides how its result is bounded.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -57,8 +54,17 @@ pub(super) struct Call<'c> {
     pub(super) tool: &'c str,
     pub(super) kind: Kind,
     /// The tool's parameters.
-    pub(super) input: &'c Value,
+    pub(super) input: &'c Json<'c>,
     pub(super) outcome: Outcome,
+    pub(super) part: Part,
+}
+
+/// What of a result a text is.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Part {
+    All,
+    /// What a command wrote to standard error, where that comes apart.
+    Stderr,
 }
 
 /// Bounds results for an agent.
@@ -80,10 +86,13 @@ impl Bounder<'_> {
         if self.is_to_pass(call, text, beside, &effective) {
             return None;
         }
-        let policy = self.policy(call, &effective);
+        let policy = self.policy(call, &effective, beside);
         let mut sink = Sink::new(&policy);
-        sink.push(text.as_bytes());
-        self.finish(sink, call, beside)
+        // In parts, since a sink holds what it gets until it knows that it is too much.
+        for chunk in text.as_bytes().chunks(CHUNK_BYTES) {
+            sink.push(chunk);
+        }
+        self.finish(sink, call)
     }
 
     /// Returns what stands in for a result of which the agent has only a part, and a file the whole.
@@ -94,12 +103,12 @@ impl Bounder<'_> {
         beside: usize,
     ) -> io::Result<Option<Box<Truncated>>> {
         let effective = self.host.settings().effective(call.tool);
-        let policy = self.policy(call, &effective);
+        let policy = self.policy(call, &effective, beside);
         let mut sink = Sink::new(&policy);
         let mut buffer = Buffer::new(CHUNK_BYTES);
         loop {
             match file.read(buffer.bytes()) {
-                Ok(0) => return Ok(self.finish(sink, call, beside)),
+                Ok(0) => return Ok(self.finish(sink, call)),
                 Ok(len) => sink.push(&buffer.bytes()[..len]),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(error),
@@ -112,10 +121,28 @@ impl Bounder<'_> {
         Cut::of(self.agent, kind).map_or(0, |cut| cut.size(text))
     }
 
-    fn finish(&self, sink: Sink<'_>, call: &Call<'_>, beside: usize) -> Option<Box<Truncated>> {
+    /// Returns how large a message in a tool's place may be.
+    pub(super) fn room(&self, call: &Call<'_>) -> usize {
+        let effective = self.host.settings().effective(call.tool);
+        let ours = Cut::of(self.agent, call.kind).map(|cut| cut.ours);
+        effective.max_result_chars().or(ours).unwrap_or(usize::MAX)
+    }
+
+    /// Returns the path of a spill as the agent can use it.
+    pub(super) fn path(&self, saved: &Saved) -> String {
+        self.host.store().absolute(&saved.path)
+    }
+
+    /// Says a line that goes below a message.
+    pub(super) fn say(&self, call: &Call<'_>, message: Message, values: &[(&str, &str)]) -> String {
+        let effective = self.host.settings().effective(call.tool);
+        format!("\n{}", message.say(effective.lang(), values))
+    }
+
+    fn finish(&self, sink: Sink<'_>, call: &Call<'_>) -> Option<Box<Truncated>> {
         let cut = Cut::of(self.agent, call.kind);
         let size = |text: &str| match cut {
-            Some(cut) => cut.size(text).saturating_add(beside),
+            Some(cut) => cut.size(text),
             None => text.chars().count(),
         };
         let bounded = sink.finish_as(call.outcome, |bounded| match bounded {
@@ -145,10 +172,10 @@ impl Bounder<'_> {
         // A replacement has its price with these: Codex passes less of it than of a tool's own result, and Gemini calls it
         // an error. So only what they would cut is replaced, unless the user asks for less.
         let is_reluctant = matches!(self.agent, Agent::Codex | Agent::Gemini);
-        (is_reluctant && !is_limited(effective)) || is_within(text, effective)
+        (is_reluctant && !is_limited(effective)) || is_within(text, effective, beside)
     }
 
-    fn policy(&self, call: &Call<'_>, effective: &Effective) -> Policy<'_> {
+    fn policy(&self, call: &Call<'_>, effective: &Effective, beside: usize) -> Policy<'_> {
         let mut policy = self.host.policy(call.tool, effective);
         policy.strategy = match call.kind {
             // The agent numbers the lines, so that any gap would make the numbers wrong.
@@ -170,22 +197,29 @@ impl Bounder<'_> {
             policy.limits = fewer_lines(policy.limits, cut.lines);
             policy.max_result_chars = policy.max_result_chars.or(Some(cut.ours));
         }
+        // However much there is beside it, a message has room for its notice.
+        let left = |max: usize| max.saturating_sub(beside).max(max / 4);
+        policy.max_result_chars = policy.max_result_chars.map(left);
+        if call.part == Part::Stderr {
+            policy.tool = format!("{}_stderr", call.tool);
+        }
         policy
     }
 
     /// Tells whether a call looks something up in the store. To bound that would send the agent round in circles.
-    fn is_of_spill(&self, input: &Value) -> bool {
+    fn is_of_spill(&self, input: &Json<'_>) -> bool {
         let store = plain(&self.host.store().dir());
-        let is_inside = |value: &Value| {
+        let is_inside = |value: &Json<'_>| {
             value.as_str().is_some_and(|path| {
                 let path = plain(&self.host.root().join(path));
                 let name = path.file_name().unwrap_or_default().to_string_lossy();
                 path == store || (path.starts_with(&store) && is_spill_name(&name))
             })
         };
-        input
-            .as_object()
-            .is_some_and(|members| members.values().any(is_inside))
+        match input {
+            Json::Object(members) => members.iter().any(|(_, value)| is_inside(value)),
+            _ => false,
+        }
     }
 }
 
@@ -201,13 +235,13 @@ fn reader(agent: Agent) -> Option<String> {
 
 /// Returns what the result answers.
 fn salience(call: &Call<'_>) -> Salience {
-    let given = |key: &str| call.input.get(key).and_then(Value::as_str);
+    let given = |key: &str| call.input.get(key).and_then(Json::as_str);
     match call.kind {
         Kind::Shell | Kind::FailedShell => {
             let command = given("command").or_else(|| given("cmd"));
             Salience::default().command(command.unwrap_or_default())
         }
-        _ => match QUERIES.into_iter().find_map(given) {
+        _ => match Salience::QUERY_PARAMETERS.into_iter().find_map(given) {
             Some(query) => Salience::default().query(query),
             None => Salience::default(),
         },
@@ -224,7 +258,7 @@ fn is_limited(effective: &Effective) -> bool {
     })
 }
 
-fn is_within(text: &str, effective: &Effective) -> bool {
+fn is_within(text: &str, effective: &Effective, beside: usize) -> bool {
     let limits = effective.limits();
     let fits = |limits: &Limits| {
         matches!(
@@ -235,7 +269,7 @@ fn is_within(text: &str, effective: &Effective) -> bool {
     fits(&limits)
         && effective
             .max_result_chars()
-            .is_none_or(|max| fits(&Limits::none().chars(max)))
+            .is_none_or(|max| fits(&Limits::none().chars(max.saturating_sub(beside))))
 }
 
 fn fewer_lines(limits: Limits, max: usize) -> Limits {

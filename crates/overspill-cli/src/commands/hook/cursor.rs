@@ -6,14 +6,15 @@ use overspill::Outcome;
 use serde_json::{Value, json};
 
 use super::blocks;
-use super::bounding::{Bounder, Call, Kind};
+use super::bounding::{Bounder, Call, Kind, Part};
+use super::json::Json;
 
 /// Returns what Cursor is told in answer to its input.
-pub(super) fn reply(mut input: Value, bounder: &Bounder<'_>) -> Option<Value> {
-    if input["hook_event_name"] != "postToolUse" {
+pub(super) fn reply(mut input: Json<'_>, bounder: &Bounder<'_>) -> Option<Value> {
+    if !input["hook_event_name"].is("postToolUse") {
         return None;
     }
-    let output = input["tool_output"].take();
+    let output = input.take("tool_output");
     let tool = input["tool_name"].as_str()?;
     if !(tool.starts_with("MCP:") || tool.starts_with("mcp__")) {
         return None;
@@ -23,28 +24,29 @@ pub(super) fn reply(mut input: Value, bounder: &Bounder<'_>) -> Option<Value> {
         kind: Kind::Mcp,
         input: &input["tool_input"],
         outcome: Outcome::Succeeded,
+        part: Part::All,
     };
     let updated = match output {
-        Value::String(text) => match serde_json::from_str(&text) {
-            // A result may come as the text of its JSON.
-            Ok(result @ Value::Object(_)) => {
-                Value::String(bounded(result, &call, bounder)?.to_string())
+        // A result may come as the text of its JSON.
+        Json::Text(text) => match Json::parse(&mut text.as_bytes().to_vec()) {
+            Ok(result @ Json::Object(_)) => {
+                json!(Value::from(bounded(result, &call, bounder)?).to_string())
             }
-            _ => Value::String(bounder.text(&call, &text, 0)?.content),
+            _ => json!(bounder.text(&call, &text, 0)?.content),
         },
-        result => bounded(result, &call, bounder)?,
+        result => Value::from(bounded(result, &call, bounder)?),
     };
     Some(json!({ "updated_mcp_tool_output": updated }))
 }
 
 /// Bounds a result of MCP. Its structure says the same as its text, and at length, so it goes.
-fn bounded(mut result: Value, call: &Call<'_>, bounder: &Bounder<'_>) -> Option<Value> {
-    let Value::Array(blocks) = result.get_mut("content")?.take() else {
+fn bounded<'r>(mut result: Json<'r>, call: &Call<'_>, bounder: &Bounder<'_>) -> Option<Json<'r>> {
+    let Json::List(blocks) = result.take("content") else {
         return None;
     };
     let found = blocks::texts(&blocks)?;
     let cut = bounder.text(call, &found.text, 0)?;
-    result["content"] = Value::Array(blocks::replaced(blocks, &cut.content));
-    result.as_object_mut()?.shift_remove("structuredContent");
+    result.set("content", blocks::replaced(blocks, cut.content));
+    result.remove("structuredContent");
     Some(result)
 }

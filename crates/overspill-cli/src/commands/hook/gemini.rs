@@ -3,11 +3,14 @@
 //! The model then reads our text as an error. So the notice, which says how the call went, comes first, and nothing is replaced
 //! that Gemini CLI would show whole unless the user set a limit.
 
+use std::borrow::Cow;
+
 use overspill::Outcome;
 use serde_json::{Value, json};
 
 use super::blocks;
-use super::bounding::{Bounder, Call, Kind};
+use super::bounding::{Bounder, Call, Kind, Part};
+use super::json::Json;
 
 /// What Gemini CLI puts around text that is not to be trusted. It stays around what is shown of it.
 const OPEN: &str = "<untrusted_context>\n";
@@ -17,8 +20,8 @@ const CLOSE: &str = "\n</untrusted_context>";
 const AROUND: usize = OPEN.len() + CLOSE.len() + 2;
 
 /// Returns what Gemini CLI is told in answer to its input.
-pub(super) fn reply(input: &Value, bounder: &Bounder<'_>) -> Option<Value> {
-    if input["hook_event_name"] != "AfterTool" {
+pub(super) fn reply(input: &Json<'_>, bounder: &Bounder<'_>) -> Option<Value> {
+    if !input["hook_event_name"].is("AfterTool") {
         return None;
     }
     let name = input["tool_name"].as_str()?;
@@ -36,6 +39,7 @@ pub(super) fn reply(input: &Value, bounder: &Bounder<'_>) -> Option<Value> {
         kind,
         input: &input["tool_input"],
         outcome: outcome(response, &text),
+        part: Part::All,
     };
     let cut = bounder.text(&call, &text, AROUND)?;
     let preview = match is_untrusted {
@@ -46,32 +50,30 @@ pub(super) fn reply(input: &Value, bounder: &Bounder<'_>) -> Option<Value> {
 }
 
 /// Returns the text of a result without what is put around it, and whether anything was.
-fn shown(content: &Value) -> Option<(String, bool)> {
+fn shown<'c>(content: &'c Json<'_>) -> Option<(Cow<'c, str>, bool)> {
     let parts: Vec<&str> = match content {
-        Value::String(text) => vec![text],
-        Value::Array(parts) if !blocks::texts(parts)?.has_others => parts
-            .iter()
-            .filter_map(|part| part["text"].as_str())
-            .collect(),
+        Json::Text(text) => vec![text],
+        Json::List(parts) => {
+            let texts = blocks::parts(parts);
+            let is_all = !texts.is_empty() && texts.len() == parts.len();
+            is_all.then_some(texts)?
+        }
         _ => return None,
     };
-    let inside = |part: &str| Some(part.strip_prefix(OPEN)?.strip_suffix(CLOSE)?.to_owned());
-    match parts
-        .iter()
-        .map(|part| inside(part))
-        .collect::<Option<Vec<_>>>()
-    {
-        Some(inner) => Some((inner.join("\n"), true)),
-        None => Some((parts.join("\n"), false)),
-    }
+    let inside = |part: &&'c str| part.strip_prefix(OPEN)?.strip_suffix(CLOSE);
+    let inner: Option<Vec<&str>> = parts.iter().map(inside).collect();
+    Some(match inner {
+        Some(inner) => (blocks::joined(&inner), true),
+        None => (blocks::joined(&parts), false),
+    })
 }
 
 /// Tells how a call went. A command that failed has its exit code among the last lines.
-fn outcome(response: &Value, text: &str) -> Outcome {
+fn outcome(response: &Json<'_>, text: &str) -> Outcome {
     let end = &text[text.ceil_char_boundary(text.len().saturating_sub(300))..];
-    match (&response["error"], end.contains("\nExit Code: ")) {
-        (Value::Null, false) => Outcome::Succeeded,
-        (Value::Null, true) => Outcome::Unknown,
-        _ => Outcome::Failed,
+    match (response["error"].is_null(), end.contains("\nExit Code: ")) {
+        (true, false) => Outcome::Succeeded,
+        (true, true) => Outcome::Unknown,
+        (false, _) => Outcome::Failed,
     }
 }

@@ -6,8 +6,8 @@
 //!
 //! - [`bounding`]: what is bounded and how, for all agents; [`cuts`]: what each of them cuts behind us.
 //! - [`claude`], [`codex`], [`gemini`], [`cursor`], [`opencode`]: from the input of a hook to its answer.
-//! - [`wrap`]: the one hook that comes before a tool.
-//! - [`blocks`], [`whole`]: lists of blocks, and files in which an agent keeps a whole result.
+//! - [`wrap`]: the one hook that comes before a tool; [`shell`]: which commands it leaves alone.
+//! - [`json`], [`blocks`], [`whole`]: the agent's JSON, lists of blocks, and files in which an agent keeps a whole result.
 
 mod blocks;
 mod bounding;
@@ -16,7 +16,9 @@ mod codex;
 mod cursor;
 mod cuts;
 mod gemini;
+mod json;
 mod opencode;
+mod shell;
 mod whole;
 mod wrap;
 
@@ -34,6 +36,7 @@ use serde_json::Value;
 
 use self::bounding::{Bounder, Kind};
 use self::cuts::Cut;
+use self::json::Json;
 use crate::app::App;
 use crate::args::{Agent, HookArgs};
 use crate::exit::usage_error;
@@ -84,8 +87,9 @@ fn print_plugin(agent: Agent) -> anyhow::Result<ExitCode> {
 
 /// Returns the answer to the input on stdin; nothing if the agent is to go on as it would without us.
 fn answer(matches: &ArgMatches, args: &HookArgs) -> anyhow::Result<Option<Value>> {
-    let input = parse(read_input()?)?;
-    if !input.is_object() {
+    let mut input = read_input()?;
+    let input = Json::parse(&mut input)?;
+    if !matches!(input, Json::Object(_)) {
         return Ok(None);
     }
     // A spill that is larger than a process may write must not end it.
@@ -104,7 +108,7 @@ fn answer(matches: &ArgMatches, args: &HookArgs) -> anyhow::Result<Option<Value>
         Agent::Codex => Ok(codex::reply(&input, &bounder)),
         Agent::Gemini => Ok(gemini::reply(&input, &bounder)),
         Agent::Cursor => Ok(cursor::reply(input, &bounder)),
-        Agent::Opencode => opencode::reply(input, &bounder),
+        Agent::Opencode => opencode::reply(input, &bounder, config::data_directory().as_deref()),
     }
 }
 
@@ -144,44 +148,6 @@ fn read_input() -> anyhow::Result<Vec<u8>> {
         bail!("the hook's input is over {} MiB", INPUT_BYTES >> 20);
     }
     Ok(input)
-}
-
-/// Parses the input. Agents that cut a text by UTF-16 units may leave half a character, which JSON has no place for.
-fn parse(mut input: Vec<u8>) -> anyhow::Result<Value> {
-    let first = match serde_json::from_slice(&input) {
-        Ok(value) => return Ok(value),
-        Err(error) => error,
-    };
-    if mend_halves(&mut input) {
-        Ok(serde_json::from_slice(&input)?)
-    } else {
-        Err(first.into())
-    }
-}
-
-/// Puts U+FFFD in the place of each half of a surrogate pair, and tells whether there was any.
-fn mend_halves(json: &mut [u8]) -> bool {
-    let unit = |json: &[u8], at: usize| -> Option<u16> {
-        let escape = json.get(at..at + 6)?.strip_prefix(b"\\u")?;
-        u16::from_str_radix(std::str::from_utf8(escape).ok()?, 16).ok()
-    };
-    let (mut at, mut has_any) = (0, false);
-    while let Some(next) = json[at..].iter().position(|&byte| byte == b'\\') {
-        at += next;
-        let is_pair = matches!(unit(json, at), Some(0xD800..=0xDBFF))
-            && matches!(unit(json, at + 6), Some(0xDC00..=0xDFFF));
-        if is_pair {
-            at += 12;
-        } else if matches!(unit(json, at), Some(0xD800..=0xDFFF)) {
-            json[at + 2..at + 6].copy_from_slice(b"fffd");
-            has_any = true;
-            at += 6;
-        } else {
-            // The character behind a backslash begins no other escape.
-            at = (at + 2).min(json.len());
-        }
-    }
-    has_any
 }
 
 /// Tells of trouble in one line. Every agent keeps the stderr of a hook that succeeds from its model.

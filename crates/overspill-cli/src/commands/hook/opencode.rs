@@ -9,7 +9,8 @@ use overspill::Outcome;
 use serde_json::{Value, json};
 
 use super::blocks;
-use super::bounding::{Bounder, Call, Kind};
+use super::bounding::{Bounder, Call, Kind, Part};
+use super::json::Json;
 use super::whole;
 
 /// The plugin, in which [`PROGRAM`] stands for how this program is called.
@@ -18,9 +19,16 @@ pub(super) const PLUGIN: &str = include_str!("../../../integrations/opencode.js"
 /// What stands in the plugin for the program.
 pub(super) const PROGRAM: &str = r#"const PROGRAM = "overspill""#;
 
-/// Returns what the plugin is told in answer to its input.
-pub(super) fn reply(mut input: Value, bounder: &Bounder<'_>) -> anyhow::Result<Option<Value>> {
-    let mut output = input["output"].take();
+/// Where opencode keeps whole outputs, below the data of the user.
+const WHOLE_DIR: &str = "opencode/tool-output";
+
+/// Returns what the plugin is told in answer to its input. `data` is where programs keep data of the user.
+pub(super) fn reply(
+    mut input: Json<'_>,
+    bounder: &Bounder<'_>,
+    data: Option<&Path>,
+) -> anyhow::Result<Option<Value>> {
+    let mut output = input.take("output");
     let Some(tool) = input["tool"].as_str() else {
         return Ok(None);
     };
@@ -29,17 +37,20 @@ pub(super) fn reply(mut input: Value, bounder: &Bounder<'_>) -> anyhow::Result<O
         kind,
         input: &input["args"],
         outcome,
+        part: Part::All,
     };
-    if let Some(Value::Array(blocks)) = output.get_mut("content").map(Value::take) {
+    if let Json::List(blocks) = output.take("content") {
         let Some(found) = blocks::texts(&blocks) else {
             return Ok(None);
         };
-        let outcome = match output["isError"] == true {
+        let outcome = match output["isError"].is_true() {
             true => Outcome::Failed,
             false => Outcome::Succeeded,
         };
         let cut = bounder.text(&call(Kind::Mcp, outcome), &found.text, 0);
-        return Ok(cut.map(|cut| json!({ "content": blocks::replaced(blocks, &cut.content) })));
+        return Ok(
+            cut.map(|cut| json!({ "content": Value::from(blocks::replaced(blocks, cut.content)) }))
+        );
     }
     let (Some(text), Some(kind)) = (output["output"].as_str(), kind(tool)) else {
         return Ok(None);
@@ -47,10 +58,12 @@ pub(super) fn reply(mut input: Value, bounder: &Bounder<'_>) -> anyhow::Result<O
     let metadata = &output["metadata"];
     let call = call(kind, outcome(metadata));
     let cut = match (kind, metadata["outputPath"].as_str()) {
-        (Kind::Shell, Some(path)) => match whole_file(Path::new(path)) {
-            Some(file) => bounder.file(&call, file, 0)?,
-            None => anyhow::bail!("the file of the whole output is not where it should be"),
-        },
+        (Kind::Shell, Some(path)) => {
+            match data.and_then(|data| whole::open(Path::new(path), &data.join(WHOLE_DIR))) {
+                Some(file) => bounder.file(&call, file, 0)?,
+                None => anyhow::bail!("the file of the whole output is not where it should be"),
+            }
+        }
         _ => bounder.text(&call, text, 0),
     };
     Ok(cut.map(|cut| json!({ "output": cut.content })))
@@ -66,17 +79,12 @@ fn kind(tool: &str) -> Option<Kind> {
 }
 
 /// Tells how a command went, where its exit code is known.
-fn outcome(metadata: &Value) -> Outcome {
-    match metadata["exit"].as_i64() {
-        Some(0) => Outcome::Succeeded,
-        Some(_) => Outcome::Failed,
-        None => Outcome::Unknown,
+fn outcome(metadata: &Json<'_>) -> Outcome {
+    match &metadata["exit"] {
+        Json::Scalar(Value::Number(code)) => match code.as_i64() {
+            Some(0) => Outcome::Succeeded,
+            _ => Outcome::Failed,
+        },
+        _ => Outcome::Unknown,
     }
-}
-
-/// Opens the file of a whole output, which lies in `opencode/tool-output` of the user's data.
-fn whole_file(path: &Path) -> Option<std::fs::File> {
-    let dir = path.parent()?;
-    let is_opencodes = dir.ends_with("opencode/tool-output");
-    is_opencodes.then(|| whole::open(path, dir)).flatten()
 }

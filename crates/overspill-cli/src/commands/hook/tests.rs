@@ -7,7 +7,6 @@ use overspill::{Host, Paths, Settings};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use super::bounding::Bounder;
 use super::*;
 
 /// A project with settings of its own.
@@ -27,16 +26,43 @@ impl Project {
         Project { dir, host }
     }
 
+    #[expect(
+        clippy::needless_pass_by_value,
+        reason = "a test makes its input for one reply"
+    )]
     fn reply(&self, agent: Agent, input: Value) -> Option<Value> {
+        self.try_reply(agent, &input).unwrap()
+    }
+
+    fn try_reply(&self, agent: Agent, input: &Value) -> anyhow::Result<Option<Value>> {
         let host = &self.host;
         let bounder = Bounder { host, agent };
+        let mut input = input.to_string().into_bytes();
+        let input = Json::parse(&mut input)?;
         match agent {
-            Agent::Claude => claude::reply(input, &bounder).unwrap(),
-            Agent::Codex => codex::reply(&input, &bounder),
-            Agent::Gemini => gemini::reply(&input, &bounder),
-            Agent::Cursor => cursor::reply(input, &bounder),
-            Agent::Opencode => opencode::reply(input, &bounder).unwrap(),
+            Agent::Claude => claude::reply(input, &bounder),
+            Agent::Codex => Ok(codex::reply(&input, &bounder)),
+            Agent::Gemini => Ok(gemini::reply(&input, &bounder)),
+            Agent::Cursor => Ok(cursor::reply(input, &bounder)),
+            Agent::Opencode => {
+                let data = self.path("share");
+                opencode::reply(input, &bounder, Some(Path::new(&data)))
+            }
         }
+    }
+
+    /// The bytes of the spill of a tool.
+    fn spill_of(&self, tool: &str) -> String {
+        let spills = self.host.store().list().unwrap();
+        let end = format!("_{tool}.txt");
+        let mut found = spills.iter().filter(|spill| spill.path.ends_with(&end));
+        let (Some(spill), None) = (found.next(), found.next()) else {
+            panic!("not one of {tool}: {spills:?}");
+        };
+        let mut text = String::new();
+        let mut file = self.host.store().open(spill).unwrap();
+        file.read_to_string(&mut text).unwrap();
+        text
     }
 
     /// The bytes of the one spill there is.
@@ -136,13 +162,93 @@ fn claude_shell_is_bounded_from_the_whole() {
     assert_eq!(project.spill(), whole);
 
     input["transcript_path"] = json!("/elsewhere/session.jsonl");
-    let host = &project.host;
-    let agent = Agent::Claude;
-    let error = claude::reply(input, &Bounder { host, agent }).unwrap_err();
+    let error = project.try_reply(Agent::Claude, &input).unwrap_err();
     assert_eq!(
         error.to_string(),
         "the file of the whole output is not where it should be"
     );
+}
+
+/// What Claude Code shows of a shell is cut to 30,000 characters, both streams together.
+#[test]
+fn claude_streams_share_the_room() {
+    let long = |stream: &str, count: usize| -> String {
+        let line = |n: usize| format!("{stream} {n:06} of many lines\n");
+        (0..count).map(line).collect()
+    };
+    let (out, err) = (long("out", 4000), long("err", 4000));
+    let (small, half) = ("small\n".to_owned(), long("err", 520));
+    // Standard output and error, which of them are cut, and how much of the room is used at least.
+    let cases = [
+        (&out, &err, [true, true], 24_000),
+        (&small, &err, [false, true], 24_000),
+        (&out, &small, [true, false], 24_000),
+        (&out, &half, [true, false], 24_000),
+        (&half, &err, [false, true], 24_000),
+        (&half, &half, [false, false], 0),
+        (&String::new(), &err, [false, true], 24_000),
+    ];
+    for (stdout, stderr, is_cut, least) in cases {
+        let project = Project::new(BUILT_IN);
+        let response =
+            json!({ "stdout": stdout, "stderr": stderr, "interrupted": false, "isImage": false });
+        let input = claude_input("Bash", &json!({ "command": "make" }), &response);
+        let Some(reply) = project.reply(Agent::Claude, input) else {
+            assert_eq!(is_cut, [false, false]);
+            continue;
+        };
+        let output = updated(&reply);
+        let keys: Vec<_> = output.as_object().unwrap().keys().collect();
+        assert_eq!(keys, ["stdout", "stderr", "interrupted", "isImage"]);
+        let [shown_out, shown_err] = ["stdout", "stderr"].map(|key| output[key].as_str().unwrap());
+        assert_eq!([shown_out != *stdout, shown_err != *stderr], is_cut);
+        let size = shown_out.chars().count() + shown_err.chars().count();
+        assert!((least..=28_000).contains(&size), "{is_cut:?}: {size}");
+        for (is_cut, shown, whole, tool) in [
+            (is_cut[0], shown_out, stdout, "Bash"),
+            (is_cut[1], shown_err, stderr, "Bash_stderr"),
+        ] {
+            if is_cut {
+                assert_eq!(project.spill_of(tool), **whole);
+                assert!(shown.contains(&format!("_{tool}.txt\n")), "{shown}");
+            }
+        }
+        assert_eq!(
+            shown_out.contains(
+                "This is standard output only. Standard error was truncated too; all of it is in "
+            ),
+            is_cut == [true, true],
+            "{shown_out}"
+        );
+        assert_eq!(
+            shown_err.ends_with("This is standard error only."),
+            is_cut[1]
+        );
+    }
+}
+
+#[test]
+fn claude_streams_keep_to_the_limits_of_the_user() {
+    let project = Project::new(TEN_LINES);
+    let ask = |stdout: &str, stderr: &str| {
+        let response = json!({ "stdout": stdout, "stderr": stderr });
+        let input = claude_input("Bash", &json!({}), &response);
+        project
+            .reply(Agent::Claude, input)
+            .map(|reply| updated(&reply).clone())
+    };
+    let output = ask("fine\n", &rows(50)).unwrap();
+    assert_eq!(output["stdout"], "fine\n");
+    let text = output["stderr"].as_str().unwrap();
+    assert!(text.contains("Full output saved to: "), "{text}");
+    assert_eq!(ask("fine\n", &rows(9)), None);
+
+    let project = Project::new("max_result_chars: 3000\n");
+    let response = json!({ "stdout": rows(400), "stderr": rows(400) });
+    let reply = project.reply(Agent::Claude, claude_input("Bash", &json!({}), &response));
+    let output = updated(&reply.unwrap()).clone();
+    let size = |key: &str| output[key].as_str().unwrap().chars().count();
+    assert!(size("stdout") + size("stderr") <= 3000, "{output}");
 }
 
 #[test]
@@ -547,34 +653,18 @@ fn opencode_shell_is_bounded_from_the_whole() {
         text.len()
     );
     assert_eq!(project.spill(), rows(40_000));
-}
 
-#[test]
-fn half_a_character_is_mended() {
-    let parsed = |json: &str| parse(json.as_bytes().to_vec()).map_err(|_| ());
+    // A file of the same name that is not among the user's data is not opencode's.
+    let elsewhere = project.path("elsewhere/opencode/tool-output/tool_1");
+    std::fs::create_dir_all(Path::new(&elsewhere).parent().unwrap()).unwrap();
+    std::fs::write(&elsewhere, rows(40_000)).unwrap();
+    let output = json!({ "metadata": { "exit": 0, "outputPath": elsewhere }, "output": "..." });
+    let input = json!({ "tool": "bash", "args": {}, "output": output });
+    let error = project.try_reply(Agent::Opencode, &input).unwrap_err();
     assert_eq!(
-        parsed(r#"{"a":"x\ud83d"}"#),
-        Ok(json!({ "a": "x\u{FFFD}" }))
+        error.to_string(),
+        "the file of the whole output is not where it should be"
     );
-    assert_eq!(
-        parsed(r#"["\ude00\ud83d\ude00\ud83d\n"]"#),
-        Ok(json!(["\u{FFFD}😀\u{FFFD}\n"]))
-    );
-    assert_eq!(
-        parsed(r#"["\\ud83d", "\ud83d"]"#),
-        Ok(json!(["\\ud83d", "\u{FFFD}"]))
-    );
-    for broken in [
-        "",
-        "{",
-        r#"{"a":"\ud83d"#,
-        r#"["\"#,
-        r#"["\u"#,
-        "\\",
-        "nonsense",
-    ] {
-        assert_eq!(parsed(broken), Err(()), "{broken}");
-    }
 }
 
 #[test]

@@ -38,6 +38,8 @@ pub(crate) struct Dialect {
     pub(super) command: CommandForm,
     /// The keys of an address, the usual one first.
     pub(super) url: &'static [&'static str],
+    /// The key of an address that is SSE, or may be, unless `type` says that it is not.
+    pub(super) untold_url: Option<&'static str>,
     pub(super) headers: &'static str,
     /// The variables a server gets.
     pub(super) env: &'static str,
@@ -81,6 +83,7 @@ const MCP_SERVERS: Dialect = Dialect {
     servers: &[&["mcpServers"]],
     command: CommandForm::Split,
     url: &["url"],
+    untold_url: None,
     headers: "headers",
     env: "env",
     types: Some(["http", "stdio"]),
@@ -135,8 +138,10 @@ pub(crate) static AGENTS: [Agent; 5] = [
         name: AgentName::Gemini,
         title: "Gemini CLI",
         dialect: Dialect {
+            // Gemini CLI takes `httpUrl` for streamable HTTP. `url` was SSE, and is what `type` says by now; without one it tries
+            // both, the other first.
             url: &["httpUrl", "url"],
-            types: None,
+            untold_url: Some("url"),
             ..MCP_SERVERS
         },
         places: &[

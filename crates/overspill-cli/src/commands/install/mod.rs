@@ -55,6 +55,7 @@ fn run(matches: &ArgMatches, args: &InstallArgs, way: Way<'_>) -> anyhow::Result
     let (mut changes, mut troubles, mut missing) = (Vec::new(), Vec::new(), Vec::new());
     for (agent, path) in files(args, &root) {
         match Source::read(&path) {
+            Ok(None) if args.file.is_some() => troubles.push(not_there(&path)),
             Ok(None) => missing.push((agent, path)),
             Ok(Some(source)) => match Change::new(agent, source, way, &args.only) {
                 Ok(change) => changes.push(change),
@@ -282,6 +283,14 @@ fn parted(text: &str) -> (&str, &str) {
         Some(body) => (BYTE_ORDER_MARK, body),
         None => ("", text),
     }
+}
+
+/// Tells that a file does not exist that the user named.
+fn not_there(path: &Path) -> anyhow::Error {
+    usage_error(format!(
+        "`--file {}`: there is no such file; without `--file` the usual ones of your agents are looked for",
+        path.display()
+    ))
 }
 
 /// Tells that none of the files exists.

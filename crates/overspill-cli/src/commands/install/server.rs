@@ -6,6 +6,7 @@
 
 use super::agents::{CLIENT_ONLY, CommandForm, Dialect};
 use super::edit::Edit;
+use crate::config;
 
 /// The name of this program in a configuration, with or without a directory.
 const PROGRAM: &str = "overspill";
@@ -191,7 +192,7 @@ impl Server {
             (Field::Absent, Field::Absent) => {
                 Err("it has neither a command nor an address".to_owned())
             }
-            (Field::Is(line), _) if is_ours(line) => match proxied(line) {
+            (Field::Is(line), _) if is_ours(line, &self.name) => match proxied(line) {
                 Some(proxied) => Ok(Verdict::Wrapped(proxied)),
                 None => Err("it is overspill itself".to_owned()),
             },
@@ -207,6 +208,7 @@ impl Server {
                     &["http", "streamable-http", "streamableHttp", "remote"],
                 )?;
                 self.usable_name()?;
+                self.expect_streamable(kind, url, dialect)?;
                 self.reach(url, dialect).map(Verdict::Reach)
             }
         }
@@ -224,6 +226,37 @@ impl Server {
                 short(kind)
             )),
             _ => Ok(()),
+        }
+    }
+
+    /// Refuses what is, or may be, the old SSE transport. Several clients try it where the other one fails, so that a server
+    /// works for them that would not behind the proxy.
+    fn expect_streamable(
+        &self,
+        kind: Option<&str>,
+        url: &Field<String>,
+        dialect: &Dialect,
+    ) -> Result<(), String> {
+        if !matches!(kind, None | Some("remote")) {
+            return Ok(());
+        }
+        if let Some(key) = dialect.untold_url
+            && self.keys.iter().any(|found| found == key)
+        {
+            return Err(format!(
+                "its `{key}` may be SSE, which the proxy does not speak; if it is streamable HTTP, add `\"type\": \"http\"`"
+            ));
+        }
+        let Field::Is(url) = url else {
+            return Ok(());
+        };
+        let path = url.split(['?', '#']).next().unwrap_or(url);
+        match path.trim_end_matches('/').ends_with("/sse") {
+            true => Err(
+                "its address ends in `/sse`: that is SSE, which the proxy does not speak"
+                    .to_owned(),
+            ),
+            false => Ok(()),
         }
     }
 
@@ -280,11 +313,25 @@ pub(super) fn start(name: &str, had_no_list: bool) -> Vec<String> {
     words.to_vec()
 }
 
-/// Tells whether a command line starts this program, wherever it is.
-fn is_ours(line: &[String]) -> bool {
+/// Tells whether a command line starts this program, wherever it is: by its name, by its path, or, where its file was given
+/// another name such as `overspill-0.1`, by that and by words that only `install` writes for this server.
+fn is_ours(line: &[String], server: &str) -> bool {
     let program = line.first().map_or("", String::as_str);
     let name = program.rsplit(['/', '\\']).next().unwrap_or_default();
-    name.strip_suffix(".exe").unwrap_or(name) == PROGRAM
+    let name = name.strip_suffix(".exe").unwrap_or(name);
+    name == PROGRAM
+        || (name.starts_with(PROGRAM) && is_as_written(line, server))
+        || config::is_own_program(program)
+}
+
+/// Tells whether the words of a line begin as `install` writes them.
+fn is_as_written(line: &[String], server: &str) -> bool {
+    let joined = format!("--name={server}");
+    match line.get(1..).unwrap_or_default() {
+        [proxy, name, ..] if proxy == "proxy" && *name == joined => true,
+        [proxy, flag, name, ..] => proxy == "proxy" && flag == "--name" && name == server,
+        _ => false,
+    }
 }
 
 /// Reads a line of ours, flags included that somebody may have added.

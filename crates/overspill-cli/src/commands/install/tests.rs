@@ -87,10 +87,10 @@ fn a_server_behind_an_address_is_rebuilt_where_its_layout_is_usual() {
 
 #[test]
 fn a_server_of_unusual_layout_keeps_its_old_text() {
-    let text = r#"{"mcpServers": {"g": {"headers": {}, "trust": true, "url": "http://h"}}}"#;
+    let text = r#"{"mcpServers": {"g": {"headers": {}, "trust": true, "httpUrl": "http://h"}}}"#;
     assert_eq!(
         round_trip(text, AgentName::Gemini),
-        r#"{"mcpServers": {"g": {"command": "overspill", "args": ["proxy", "--name", "g", "--url", "http://h"], "env": {"OVERSPILL_REPLACED": "{\"headers\": {}, \"trust\": true, \"url\": \"http://h\"}"}, "trust": true}}}"#
+        r#"{"mcpServers": {"g": {"command": "overspill", "args": ["proxy", "--name", "g", "--url", "http://h"], "env": {"OVERSPILL_REPLACED": "{\"headers\": {}, \"trust\": true, \"httpUrl\": \"http://h\"}"}, "trust": true}}}"#
     );
 }
 
@@ -244,6 +244,99 @@ fn what_the_proxy_cannot_stand_before_is_left_alone() {
         let plan = plan(&text, dialect(AgentName::Claude), &wish).unwrap();
         assert_eq!(plan.left, [("s".to_owned(), why.to_owned())]);
         assert_eq!(plan.edits, []);
+    }
+}
+
+/// What Gemini CLI 0.61.0 does with an address, by its own code: `httpUrl` and `"type": "http"` are streamable HTTP, `"type": "sse"`
+/// is SSE, and of a `url` without a type it tries both.
+#[test]
+fn sse_is_left_alone_and_streamable_http_is_not() {
+    let left = |name: AgentName, server: &str| {
+        let table = dialect(name).servers[0][0];
+        let text = format!("{{\"{table}\": {{\"s\": {server}}}}}");
+        round_trip(&text, name);
+        let wish = Wish {
+            way: Way::Wrap("overspill"),
+            only: &[],
+            except: &[],
+        };
+        let mut left = plan(&text, dialect(name), &wish).unwrap().left;
+        left.pop().map(|(_, why)| why)
+    };
+    let untold = "its `url` may be SSE, which the proxy does not speak; if it is streamable HTTP, add `\"type\": \"http\"`";
+    let by_its_end = "its address ends in `/sse`: that is SSE, which the proxy does not speak";
+    let typed = "its type is `sse`, which the proxy does not speak";
+    let cases = [
+        (AgentName::Gemini, r#"{"httpUrl": "http://h"}"#, None),
+        (
+            AgentName::Gemini,
+            r#"{"httpUrl": "http://h", "timeout": 5}"#,
+            None,
+        ),
+        (
+            AgentName::Gemini,
+            r#"{"type": "http", "url": "http://h"}"#,
+            None,
+        ),
+        (
+            AgentName::Gemini,
+            r#"{"url": "http://h/sse", "type": "http"}"#,
+            None,
+        ),
+        (AgentName::Gemini, r#"{"url": "http://h"}"#, Some(untold)),
+        (
+            AgentName::Gemini,
+            r#"{"url": "http://h", "type": "sse"}"#,
+            Some(typed),
+        ),
+        (
+            AgentName::Cursor,
+            r#"{"url": "http://h/v1/sse"}"#,
+            Some(by_its_end),
+        ),
+        (
+            AgentName::Cursor,
+            r#"{"url": "http://h/sse/?a=/b"}"#,
+            Some(by_its_end),
+        ),
+        (AgentName::Cursor, r#"{"url": "http://h/mcp?x=/sse"}"#, None),
+        (
+            AgentName::Claude,
+            r#"{"type": "http", "url": "http://h/sse"}"#,
+            None,
+        ),
+        (
+            AgentName::Opencode,
+            r#"{"type": "remote", "url": "http://h/sse"}"#,
+            Some(by_its_end),
+        ),
+    ];
+    for (name, server, expected) in cases {
+        assert_eq!(left(name, server).as_deref(), expected, "{name:?} {server}");
+    }
+}
+
+#[test]
+fn a_program_of_another_name_is_known_by_its_words() {
+    let line = |program: &str, name: &str| {
+        let args = format!("[\"proxy\", \"--name\", \"{name}\", \"--\", \"x\", \"y\"]");
+        format!("{{\"mcpServers\": {{\"a\": {{\"command\": \"{program}\", \"args\": {args}}}}}}}")
+    };
+    let bare = r#"{"mcpServers": {"a": {"command": "x", "args": ["y"]}}}"#;
+    for program in ["overspill", "/opt/overspill-0.1", "C:\\\\overspill_2.exe"] {
+        assert_eq!(unwrap(&line(program, "a"), AgentName::Claude), bare);
+    }
+    // Neither a program of some other name nor words of somebody's own are ours.
+    for (program, name) in [("squid", "a"), ("overspill-0.1", "other")] {
+        let text = line(program, name);
+        assert_eq!(unwrap(&text, AgentName::Claude), text);
+    }
+    for text in [
+        bare,
+        r#"{"mcpServers": {"a": {"command": "x"}, "b": {"type": "http", "url": "http://h"}}}"#,
+    ] {
+        let there = wrapped(text, dialect(AgentName::Claude), "/opt/overspill-0.1").unwrap();
+        assert_eq!(unwrap(&there, AgentName::Claude), text, "{there}");
     }
 }
 
