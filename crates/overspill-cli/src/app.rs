@@ -1,12 +1,14 @@
 //! What every command needs: the root, the settings, and the flags that concern all.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use clap::ArgMatches;
 use overspill::settings::{Effective, Origin, SETTINGS};
 use overspill::{Host, Paths, Settings, notice};
 
 use crate::config;
+use crate::journal::Recorder;
 
 /// A call of the program.
 #[derive(Debug)]
@@ -57,6 +59,9 @@ impl App {
             .at(if below.is_empty() { "." } else { &below })
             .with_paths(paths)
             .with_program(&program);
+        if let Some(dir) = config::journal_directory().filter(|_| effective.has_journal()) {
+            host = host.with_journal(Arc::new(Recorder::new(dir, root)));
+        }
         if matches.get_flag("task-tool") {
             host = host.with_task_tool("Task");
         }

@@ -8,6 +8,7 @@ use clap::{Arg, ArgAction, Args, CommandFactory as _, Parser, Subcommand, ValueE
 use overspill::Salience;
 use overspill::settings::{SETTINGS, Setting};
 
+use crate::commands::stats::Since;
 use crate::commands::tools;
 use crate::config;
 
@@ -50,6 +51,8 @@ pub(crate) enum Command {
     List(ListArgs),
     /// Remove saved outputs that are too old or too many
     Clean(CleanArgs),
+    /// Show what calls cost and saved, and how often an agent went back to what was cut
+    Stats(StatsArgs),
     /// Call a tool and print its envelope
     Call(CallArgs),
     /// List the tools and their parameters
@@ -268,6 +271,25 @@ pub(crate) struct CleanArgs {
     /// Remove every saved output
     #[arg(long)]
     pub(crate) all: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct StatsArgs {
+    /// Since when: `24h`, `7d`, `2w` ago, or a day such as `2026-11-01`
+    #[arg(long, value_name = "WHEN", default_value = "30d", value_parser = Since::parse)]
+    pub(crate) since: Since,
+    /// For all projects, not only this one
+    #[arg(long)]
+    pub(crate) all: bool,
+    /// Print one JSON object
+    #[arg(long, group = "form")]
+    pub(crate) json: bool,
+    /// Print a row for each day and tool, separated by commas
+    #[arg(long, group = "form")]
+    pub(crate) csv: bool,
+    /// Print OpenMetrics text, for Prometheus and the like
+    #[arg(long, group = "form")]
+    pub(crate) prometheus: bool,
 }
 
 #[derive(Debug, Args)]
@@ -509,6 +531,7 @@ fn is_common(key: &str) -> bool {
 fn value_name(key: &str) -> &'static str {
     match key {
         "strategy" | "preset" | "encoding" => "NAME",
+        "journal" => "ON|OFF",
         "store_dir" => "DIR",
         _ => "N",
     }

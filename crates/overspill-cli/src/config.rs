@@ -21,6 +21,11 @@ const CONFIG_VARIABLE: &str = "OVERSPILL_CONFIG";
 /// Holds the token that callers of the HTTP server must know.
 pub(crate) const TOKEN_VARIABLE: &str = "OVERSPILL_MCP_TOKEN";
 
+/// What is logged: a level, or levels by module.
+pub(crate) const LOG_VARIABLE: &str = "OVERSPILL_LOG";
+/// Where the log goes, if not to stderr.
+pub(crate) const LOG_FILE_VARIABLE: &str = "OVERSPILL_LOG_FILE";
+
 const VARIABLE_PREFIX: &str = "TOOL_OUTPUT_";
 
 /// Returns settings from file and environment.
@@ -85,6 +90,21 @@ pub(crate) fn read(path: &Path, root: &Path) -> anyhow::Result<FileSettings> {
 /// Returns what the output is asked for, as whoever calls us knows it.
 pub(crate) fn query() -> Option<String> {
     variable("TOOL_QUERY").map(|query| query.to_string_lossy().into_owned())
+}
+
+/// Returns what is logged, as the user wrote it, and the file it goes to.
+pub(crate) fn log() -> (Option<String>, Option<PathBuf>) {
+    let level = variable(LOG_VARIABLE).map(|level| level.to_string_lossy().into_owned());
+    (level, variable(LOG_FILE_VARIABLE).map(PathBuf::from))
+}
+
+/// Returns where the journal of the user is, if the user has a place for state.
+pub(crate) fn journal_directory() -> Option<PathBuf> {
+    let chosen = variable("XDG_STATE_HOME")
+        .map(PathBuf::from)
+        .filter(|path| path.is_absolute());
+    let state = chosen.or_else(|| Some(home()?.join(".local/state")));
+    state.map(|state| state.join("overspill"))
 }
 
 /// Returns the token that callers of the HTTP server must know.

@@ -5,6 +5,8 @@ mod args;
 mod commands;
 mod config;
 mod exit;
+mod journal;
+mod logs;
 mod output;
 mod people;
 mod progress;
@@ -18,6 +20,7 @@ use crate::app::App;
 use crate::args::{Cli, Command, OutputArgs};
 
 fn main() -> ExitCode {
+    logs::start();
     let matches = match args::command().try_get_matches() {
         Ok(matches) => matches,
         Err(error) => return exit::usage(&error),
@@ -50,6 +53,7 @@ fn run(cli: &Cli, matches: &clap::ArgMatches) -> anyhow::Result<ExitCode> {
         Command::Show(args) => commands::show::run(&App::new(matches)?, args),
         Command::List(args) => commands::list::run(&App::new(matches)?, args),
         Command::Clean(args) => commands::clean::run(&App::new(matches)?, args),
+        Command::Stats(args) => commands::stats::run(&App::new(matches)?, args),
         Command::Call(args) => commands::tools::call(App::new(matches)?, args),
         Command::Tools(args) => commands::tools::list(args),
         Command::Mcp(args) => commands::mcp::run(App::new(matches)?, args),

@@ -15,7 +15,8 @@ use self::saving::Saving;
 use crate::cut::{Preview, is_over};
 use crate::guard::guard;
 use crate::hint::Reach;
-use crate::limits::Limits;
+use crate::journal::{Ending, Limit, Record, Text};
+use crate::limits::{Limits, Size};
 use crate::notice::{self, Lang, Outcome};
 use crate::smart::{Reason, Salience};
 use crate::store::{Saved, Store};
@@ -46,6 +47,8 @@ pub struct Policy<'s> {
     pub tool: String,
     /// Where the whole goes.
     pub keeping: Keeping<'s>,
+    /// Who hears of it.
+    pub record: Record<'s>,
 }
 
 /// Where complete outputs go.
@@ -84,6 +87,7 @@ impl Policy<'_> {
             reach: Reach::default(),
             tool: tool.to_owned(),
             keeping: Keeping::Nowhere("there is no store"),
+            record: Record::default(),
         }
     }
 
@@ -218,6 +222,7 @@ impl Truncation {
 /// ```
 pub fn bound<'t>(output: &'t str, policy: &Policy<'_>, outcome: Outcome) -> Bounded<'t> {
     if !is_over(output, &policy.guarded_limits()) {
+        policy.note_whole(output.as_bytes());
         return Bounded::Whole(Cow::Borrowed(output.as_bytes()));
     }
     let mut sink = Sink::new(policy);
@@ -335,6 +340,7 @@ impl<'p> Sink<'p> {
         if !is_over && self.stream.exceeded(&policy.guarded_limits()).is_none() {
             let whole = Bounded::Whole(Cow::Owned(self.stream.whole().to_vec()));
             if is_within(&whole) {
+                self.note_whole();
                 return whole;
             }
         }
@@ -355,9 +361,53 @@ impl<'p> Sink<'p> {
             let cut = Bounded::Cut(Box::new(self.cut(&limits, strategy, &kept, outcome)));
             match room {
                 Some(chars) if chars > 1 && !is_within(&cut) => room = Some((chars / 4 * 3).max(1)),
-                _ => return cut,
+                _ => {
+                    self.note_cut(&cut, &limits);
+                    return cut;
+                }
             }
         }
+    }
+
+    /// Notes that all of the output is shown.
+    fn note_whole(&self) {
+        if self.policy.record.journal().is_some() {
+            let after = Size::of(self.stream.whole());
+            self.policy
+                .note(self.stream.original(), after, Ending::Whole);
+        }
+    }
+
+    /// Notes what was shown under `limits`.
+    fn note_cut(&self, bounded: &Bounded<'_>, limits: &Limits) {
+        let policy = self.policy;
+        let Bounded::Cut(cut) = bounded else {
+            return;
+        };
+        if !policy.record.is_wanted() {
+            return;
+        }
+        let limit = if self.stream.is_all_shown(limits) {
+            Limit::Codes
+        } else if self.stream.is_only_clipped(&policy.guarded_limits()) {
+            Limit::LineChars
+        } else {
+            Limit::nearest(&cut.preview, &cut.content, policy)
+        };
+        let whole = match (policy.record, policy.keeping, &cut.saved) {
+            (Record::Journal(_), Keeping::Store { store, .. }, Some(saved)) => {
+                store.reopen(saved).map_or(Text::Gone, Text::Saved)
+            }
+            _ => Text::Gone,
+        };
+        let after = Size::of(cut.content.as_bytes());
+        let ending = Ending::Cut {
+            limit,
+            spill: cut.saved.as_ref().map(|saved| &saved.id),
+            whole,
+            shown: &cut.content,
+        };
+        policy.note(self.stream.original(), after, ending);
     }
 
     /// Cuts what is shown of the output to `limits`.

@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use crate::bound::{Composed, Keeping, Kept, Policy, Truncated, Truncation};
-use crate::cut::{Cut, Preview, cut, cut_for, is_over};
+use crate::cut::{Cut, Preview, cut, cut_for, is_only_clipped, is_over};
+use crate::journal::{Ending, Limit, Text};
 use crate::json as layout;
 use crate::limits::{Limits, Size};
 use crate::notice::{self, Lang, Outcome};
@@ -231,6 +232,7 @@ impl Envelope {
     /// ```
     pub fn bound(self, policy: &Policy<'_>, source: Option<&str>) -> Envelope {
         if self.skips() {
+            self.note_shown(policy);
             return self;
         }
         let mut payload = self.payload(&policy.limits);
@@ -239,6 +241,7 @@ impl Envelope {
         }
         let is_cut = is_over(payload.text(), &policy.limits);
         if !is_cut && self.is_within(policy.max_result_chars) {
+            policy.note_whole(payload.text().as_bytes());
             return self;
         }
         let kept = self.keep(&payload, policy, source);
@@ -247,16 +250,32 @@ impl Envelope {
         } else {
             policy.guarded_strategy()
         };
+        let bounded = self.cut(&payload, strategy, &kept, policy);
+        let bounded = bounded.unwrap_or_else(|| self.clone());
+        bounded.note_cut(payload.text(), &kept, policy);
+        bounded
+    }
+
+    /// Cuts the payload until the envelope is within the guard. Where that is narrower than an envelope can be, the result is
+    /// all that can be done: nothing, if even that leaves the payload whole.
+    fn cut(
+        &self,
+        payload: &Payload<'_>,
+        strategy: Strategy,
+        kept: &Kept,
+        policy: &Policy<'_>,
+    ) -> Option<Envelope> {
         let mut limits = policy.limits;
         loop {
             let cut = match cut_for(payload.text(), &limits, strategy, &policy.salience) {
-                Cut::Part(preview) => Some(self.with_cut(&preview, strategy, &kept, policy)),
+                Cut::Part(preview) => Some(self.with_cut(&preview, strategy, kept, policy)),
                 Cut::Whole(_) => None,
             };
             match cut {
-                Some(envelope) if envelope.is_within(policy.max_result_chars) => return envelope,
-                // The guard is narrower than an envelope can be, so this is all that can be done.
-                cut if limits.max_chars() == Some(1) => return cut.unwrap_or(self),
+                Some(envelope) if envelope.is_within(policy.max_result_chars) => {
+                    return Some(envelope);
+                }
+                cut if limits.max_chars() == Some(1) => return cut,
                 _ => {}
             }
             // The guard holds for the JSON with its escapes, so the preview shrinks until that fits.
@@ -266,6 +285,41 @@ impl Envelope {
                 .unwrap_or(usize::MAX);
             limits = limits.chars(room / 4 * 3);
         }
+    }
+
+    /// Notes an answer that is shown as the tool made it.
+    pub(crate) fn note_shown(&self, policy: &Policy<'_>) {
+        if policy.record.journal().is_none() {
+            return;
+        }
+        let size = Size::of(self.payload(&policy.limits).text().as_bytes());
+        let ending = match self.status {
+            Status::Partial => Ending::Paged,
+            Status::Success | Status::Error => Ending::Whole,
+        };
+        policy.note(size, size, ending);
+    }
+
+    /// Notes what is shown in place of a payload.
+    fn note_cut(&self, payload: &str, kept: &Kept, policy: &Policy<'_>) {
+        if !policy.record.is_wanted() {
+            return;
+        }
+        let preview = self.data.get("preview").and_then(Value::as_str);
+        let preview = preview.unwrap_or_default();
+        let limit = match is_only_clipped(payload, &policy.limits) {
+            true => Limit::LineChars,
+            false => Limit::nearest(preview, &self.to_json(), policy),
+        };
+        let shown = format!("{preview}\n\n{}", self.text);
+        let ending = Ending::Cut {
+            limit,
+            spill: kept.saved().map(|saved| &saved.id),
+            whole: Text::Here(payload),
+            shown: &shown,
+        };
+        let (before, after) = (Size::of(payload.as_bytes()), Size::of(shown.as_bytes()));
+        policy.note(before, after, ending);
     }
 
     fn is_within(&self, max_result_chars: Option<usize>) -> bool {

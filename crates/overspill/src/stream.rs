@@ -171,6 +171,23 @@ impl Stream {
             })
     }
 
+    /// Tells whether the output is within the limits but for lines that were shortened.
+    pub(crate) fn is_only_clipped(&self, limits: &Limits) -> bool {
+        let is_clipped = self
+            .clipper
+            .as_ref()
+            .is_some_and(|clipper| clipper.removed_chars() > 0);
+        is_clipped
+            && self.with_ends(|ends| {
+                Ends {
+                    clips: Clips::default(),
+                    ..*ends
+                }
+                .exceeded(limits)
+                .is_none()
+            })
+    }
+
     /// Returns an output that is within its limits.
     pub(crate) fn whole(&self) -> &[u8] {
         &self.held.ends.head

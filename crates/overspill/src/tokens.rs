@@ -7,18 +7,23 @@
 //! BPE counts are not monotone: one more blank line can lower the count. A search may therefore stop a line short inside
 //! a run of blank lines, but what it returns has been counted and never exceeds the limit.
 
+use std::io::{self, Read};
 use std::sync::OnceLock;
 
 use memchr::{memchr, memrchr};
 use tiktoken_fast::CoreBPE;
 
 use crate::cut::edge;
+use crate::text;
 
 /// The longest token of either vocabulary, in bytes.
 pub const MAX_TOKEN_BYTES: usize = 128;
 
 /// How many bytes are counted at once before the sum is compared with the limit.
 const BATCH_BYTES: usize = 4096;
+
+/// How much of a long input is read at once.
+const READ_BYTES: usize = 256 << 10;
 
 /// Up to how many line ends of a stretch without seams are tried one by one.
 const LINEAR_LINES: usize = 32;
@@ -63,6 +68,38 @@ impl Encoding {
         self.count_within(text, usize::MAX).unwrap_or(u64::MAX)
     }
 
+    /// Counts the tokens of at most about the first `most_bytes` of an input, in memory that does not grow with it unless it has
+    /// no lines. Bytes that are not UTF-8 count as U+FFFD.
+    ///
+    /// ```
+    /// use overspill::{Encoding, Tally};
+    /// let tally = Encoding::O200k.tally(&b"hello\nworld\n"[..], 100)?;
+    /// assert_eq!(tally, Tally { tokens: Encoding::O200k.count("hello\nworld\n"), bytes: 12, is_all: true });
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn tally(self, mut input: impl Read, most_bytes: u64) -> io::Result<Tally> {
+        let mut tally = Tally::default();
+        let mut pending = Vec::new();
+        loop {
+            let room = most_bytes.saturating_sub(tally.bytes + pending.len() as u64);
+            let want = room.min(READ_BYTES as u64);
+            let read = (&mut input).take(want).read_to_end(&mut pending)?;
+            let is_end = want == 0 || (read as u64) < want;
+            let upto = if is_end {
+                pending.len()
+            } else {
+                last_plain_seam(&pending).unwrap_or(0)
+            };
+            tally.tokens += self.count(&text::decode(&pending[..upto]));
+            tally.bytes += upto as u64;
+            pending.drain(..upto);
+            if is_end {
+                tally.is_all = want > 0 || input.read(&mut [0])? == 0;
+                return Ok(tally);
+            }
+        }
+    }
+
     /// Counts the tokens of a text if there are at most `limit`; costs O(limit), whatever the length of the text.
     pub fn count_within(self, text: &str, limit: usize) -> Option<u64> {
         if text.len() > limit.saturating_mul(MAX_TOKEN_BYTES) {
@@ -101,6 +138,17 @@ impl Encoding {
             .and_then(|vocabulary| vocabulary.decode_bytes(tokens).ok())
             .map_or(tokens.len(), |bytes| bytes.len())
     }
+}
+
+/// How many tokens the start of an input has.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct Tally {
+    /// The tokens of what was counted.
+    pub tokens: u64,
+    /// How much was counted.
+    pub bytes: u64,
+    /// Whether that is all there is.
+    pub is_all: bool,
 }
 
 /// Returns the end of the most whole lines at the start of `text` that have at most `limit` tokens, without the newline
@@ -427,6 +475,15 @@ fn is_seam(text: &str, at: usize) -> bool {
         .chars()
         .next()
         .is_some_and(|first| !first.is_whitespace())
+}
+
+/// Returns the last seam in bytes that may end in the middle of anything: one before a line that begins with a plain letter or
+/// digit, so that nothing has to be decoded to know it.
+fn last_plain_seam(bytes: &[u8]) -> Option<usize> {
+    let before_plain = |&at: &usize| bytes.get(at + 1).is_some_and(u8::is_ascii_alphanumeric);
+    memchr::memrchr_iter(b'\n', bytes)
+        .find(before_plain)
+        .map(|at| at + 1)
 }
 
 #[cfg(test)]

@@ -9,15 +9,19 @@ mod host;
 mod params;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
 use std::time::Instant;
 
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
+use self::answer::Bounds;
 pub use self::answer::{Answer, ToolError};
 pub use self::host::{Context, Host};
+use crate::bound::Policy;
 use crate::envelope::{Code, Envelope, Status, carried};
+use crate::journal::Record;
 use crate::limits::CEILING_BYTES;
 use crate::notice::Message;
 use crate::smart::Salience;
@@ -122,7 +126,8 @@ pub fn call<T: Tool>(tool: &T, host: &Host, params: Value) -> Envelope {
 
 /// Returns the envelope of a call that came to no tool.
 pub fn refuse(host: &Host, tool: &str, error: ToolError, params: Value) -> Envelope {
-    let cx = Context::new(host, tool, 0);
+    let host = host.clone().without_journal();
+    let cx = Context::new(&host, tool, 0);
     finish(&cx, Instant::now(), error.into_answer(), params)
 }
 
@@ -145,22 +150,47 @@ fn wrap<T: Tool>(tool: &T, host: &Host, params: Result<Value, String>) -> Envelo
 
 /// Makes the envelope of an answer.
 fn finish(cx: &Context<'_>, start: Instant, answer: Answer, params: Value) -> Envelope {
-    let (is_bounded, is_timed) = (answer.is_bounded, answer.is_timed);
+    let (bounds, is_timed) = (answer.bounds, answer.is_timed);
     let mut envelope = answer.settled(cx.lang());
     if !is_timed {
         let time = start.elapsed().as_millis() as u64;
         envelope.stats.insert("time_ms".to_owned(), json!(time));
     }
-    describe(&mut envelope, cx, params, is_bounded);
-    let envelope = match is_bounded && envelope.weight() <= CEILING_BYTES {
-        true => envelope,
-        false => {
+    describe(&mut envelope, cx, params, bounds);
+    let policy = cx.policy();
+    let envelope = match bounds {
+        Bounds::Page if envelope.weight() <= CEILING_BYTES => {
+            envelope.note_shown(&policy);
+            envelope
+        }
+        Bounds::Sink if envelope.weight() <= CEILING_BYTES => envelope,
+        bounds => {
             envelope.context.remove("truncation_skip");
-            envelope.bound(&cx.policy(), None)
+            // A call is noted once.
+            let record = match bounds {
+                Bounds::Sink => Record::Nothing,
+                Bounds::Page | Bounds::Wrapper => policy.record,
+            };
+            envelope.bound(&Policy { record, ..policy }, None)
         }
     };
+    note_reading(cx, &envelope);
     log(cx.tool(), &envelope);
     envelope
+}
+
+/// Notes that a spill was looked into, if that is what the answer is about.
+fn note_reading(cx: &Context<'_>, envelope: &Envelope) {
+    let path = envelope
+        .context
+        .get("path_resolved")
+        .and_then(Value::as_str);
+    let spill = path
+        .filter(|_| envelope.status != Status::Error)
+        .and_then(|path| cx.store().spill_at(Path::new(path)));
+    if let Some(spill) = spill {
+        cx.host().note_reading(&spill, cx.tool());
+    }
 }
 
 /// Returns how many bytes of parameters an envelope repeats: less under a guard, so that there is room for the rest.
@@ -169,7 +199,7 @@ fn params_bytes(max_result_chars: Option<usize>) -> usize {
 }
 
 /// Puts what every envelope tells of its call before what the tool tells.
-fn describe(envelope: &mut Envelope, cx: &Context<'_>, params: Value, is_bounded: bool) {
+fn describe(envelope: &mut Envelope, cx: &Context<'_>, params: Value, bounds: Bounds) {
     let most = params_bytes(cx.settings().max_result_chars());
     let params = match params {
         Value::Object(params) => Value::Object(carried(&params, most, json!({}))),
@@ -185,7 +215,7 @@ fn describe(envelope: &mut Envelope, cx: &Context<'_>, params: Value, is_bounded
     // A tool says by `paged` that it is not to be bounded, and by nothing else.
     let is_own = |key: &str| match key {
         "cwd" | "params_input" => false,
-        "truncation_skip" => is_bounded,
+        "truncation_skip" => bounds != Bounds::Wrapper,
         _ => true,
     };
     let own: Map<String, Value> = own.into_iter().filter(|(key, _)| is_own(key)).collect();
@@ -210,16 +240,7 @@ fn log(tool: &str, envelope: &Envelope) {
         Status::Error => "error",
     };
     let time_ms = envelope.stats.get("time_ms").and_then(Value::as_u64);
-    let truncation = envelope.data.get("truncation");
-    let figure = |key: &str| truncation.and_then(|record| record.get(key)?.as_u64());
-    tracing::info!(
-        tool,
-        status,
-        time_ms,
-        original_bytes = figure("original_bytes"),
-        kept_bytes = figure("kept_bytes"),
-        "tool call"
-    );
+    tracing::debug!(tool, status, time_ms, "tool call");
 }
 
 #[cfg(test)]

@@ -23,6 +23,8 @@ pub(crate) fn program(name: &Path, dir: &Path) -> Command {
             command.env_remove(&variable);
         }
     }
+    // What is measured is the work itself; what is noted of it has a figure of its own in the README.
+    command.env("TOOL_OUTPUT_JOURNAL", "off");
     command
 }
 

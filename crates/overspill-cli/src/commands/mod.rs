@@ -10,5 +10,6 @@ pub(crate) mod mcp;
 pub(crate) mod proxy;
 pub(crate) mod run;
 pub(crate) mod show;
+pub(crate) mod stats;
 pub(crate) mod tools;
 pub(crate) mod truncate;

@@ -42,6 +42,7 @@ pub(crate) fn run(app: &App, args: &ShowArgs) -> anyhow::Result<ExitCode> {
         None => view.page(args)?,
     };
     output::print_line(&guarded(&shown.text, &effective))?;
+    app.host.note_reading(&entry.id, "show");
     Ok(if shown.is_something {
         ExitCode::SUCCESS
     } else {

@@ -89,6 +89,7 @@ fn what_is_built_in() {
     store_dir                        tool-output  built in
     retention_days                   7            built in
     max_store_bytes                  off          built in
+    journal                          on           built in
     language                         en           built in
     summarization.enabled            false        built in
     summarization.model              qwen-turbo   built in
@@ -110,6 +111,7 @@ fn what_is_built_in() {
     store_dir                        tool-output  built in
     retention_days                   7            built in
     max_store_bytes                  off          built in
+    journal                          on           built in
     language                         en           built in
     summarization.enabled            false        built in
     summarization.model              qwen-turbo   built in
@@ -396,6 +398,7 @@ fn the_yaml_of_the_seed_is_accepted_and_means_what_it_says() {
     store_dir                        tool-output  built in
     retention_days                   7            built in
     max_store_bytes                  off          built in
+    journal                          on           built in
     language                         en           built in
     summarization.enabled            false        file overspill.yaml line 29
     summarization.model              qwen-turbo   file overspill.yaml line 30
@@ -631,7 +634,7 @@ fn a_wrong_file_is_named_with_line_key_and_what_is_expected() {
         .collect();
     insta::assert_snapshot!(complaints.join("\n"), @r#"
     max_lnes: 5
-      overspill: `overspill.yaml` line 1: unknown key `max_lnes`, expected `max_result_chars`, `store_dir`, `retention_days`, `max_store_bytes`, `language`, `tool_output_limits`, `default`, `tools`, `clients`, `summarization` or `permissions`; did you mean `max_lines`?
+      overspill: `overspill.yaml` line 1: unknown key `max_lnes`, expected `max_result_chars`, `store_dir`, `retention_days`, `max_store_bytes`, `journal`, `language`, `tool_output_limits`, `default`, `tools`, `clients`, `summarization` or `permissions`; did you mean `max_lines`?
     tool_output_limits:\n  default:\n    max_line: 5
       overspill: `overspill.yaml` line 3: unknown key `max_line`, expected `max_lines`, `max_bytes`, `max_chars`, `max_tokens`, `max_line_chars`, `strategy`, `preset` or `encoding`; did you mean `max_lines`?
     tool_output_limits:\n  defaults:\n    max_lines: 5

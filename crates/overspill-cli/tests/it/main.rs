@@ -47,6 +47,8 @@ mod run_tool;
 mod sandbox;
 /// Getting at what was saved.
 mod show;
+/// The journal, `stats`, and the log.
+mod stats;
 /// The store: what is in it, what stays, what goes, and what happens when it cannot be written.
 mod store;
 /// Bounding a file or a pipe.

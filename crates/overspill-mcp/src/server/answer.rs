@@ -1,7 +1,7 @@
 //! What a client is sent of a tool's answer.
 
 use overspill::{
-    Bounded, Cut, Envelope, Host, Limits, Outcome, Policy, Sink, Status, Strategy, cut,
+    Bounded, Cut, Envelope, Host, Limits, Outcome, Policy, Record, Sink, Status, Strategy, cut,
 };
 use rmcp::model::{CallToolResult, ContentBlock, Resource};
 use serde_json::Value;
@@ -68,6 +68,8 @@ pub(crate) fn fitted(envelope: &Envelope, tool: &str, host: &Host) -> String {
     }
     let policy = Policy {
         max_result_chars: Some(client.most(outcome)),
+        // The call is recorded already.
+        record: Record::Nothing,
         ..host.policy(tool, &effective)
     };
     let mut sink = Sink::new(&policy);

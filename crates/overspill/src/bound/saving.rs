@@ -19,6 +19,9 @@ impl<'p> Saving<'p> {
             Saving::Held(held) => {
                 held.extend_from_slice(chunk);
                 if held.len() > policy.limits.reach_bytes() {
+                    if let Some(journal) = policy.record.journal() {
+                        journal.expect_cut(policy.limits.token_encoding());
+                    }
                     self.start(policy);
                 }
             }
@@ -95,7 +98,7 @@ impl Kept {
         }
     }
 
-    pub(super) fn saved(&self) -> Option<&Saved> {
+    pub(crate) fn saved(&self) -> Option<&Saved> {
         match self {
             Kept::Saved { saved, .. } => Some(saved),
             Kept::Lost(_) => None,

@@ -230,3 +230,94 @@ proptest! {
         }
     }
 }
+
+/// Takes down which limit bit.
+#[derive(Debug, Default)]
+struct Bites(std::sync::Mutex<Vec<&'static str>>);
+
+impl crate::Journal for Bites {
+    fn bounded(&self, call: crate::Call<'_>) {
+        let name = match call.ending {
+            Ending::Cut { limit, .. } => limit.name(),
+            _ => "none",
+        };
+        self.0.lock().unwrap().push(name);
+    }
+    fn read_again(&self, _: &crate::SpillId, _: &str) {}
+}
+
+#[test]
+fn the_limit_that_bit_is_noted_whatever_the_strategy() {
+    let lines = "a line of some words\n".repeat(1000);
+    let long = "x".repeat(5000);
+    let cases = [
+        (Limits::default(), None, "short", "none"),
+        (
+            Limits::none().lines(50).bytes(9000),
+            None,
+            &*lines,
+            "max_lines",
+        ),
+        (
+            Limits::none().lines(900).bytes(3000),
+            None,
+            &*lines,
+            "max_bytes",
+        ),
+        (
+            Limits::none().lines(900).chars(3000),
+            None,
+            &*lines,
+            "max_chars",
+        ),
+        (
+            Limits::none().lines(900).tokens(300),
+            None,
+            &*lines,
+            "max_tokens",
+        ),
+        (
+            Limits::none().line_chars(100),
+            None,
+            &*long,
+            "max_line_chars",
+        ),
+        (
+            Limits::none().lines(900),
+            Some(2000),
+            &*lines,
+            "max_result_chars",
+        ),
+        (Limits::none(), Some(2000), &*long, "max_result_chars"),
+    ];
+    for (limits, max_result_chars, text, expected) in cases {
+        for strategy in Strategy::ALL {
+            let bites = Bites::default();
+            let policy = Policy {
+                limits,
+                strategy,
+                max_result_chars,
+                record: Record::Journal(&bites),
+                ..Policy::new("Test")
+            };
+            let _ = bound(text, &policy, Outcome::Succeeded);
+            assert_eq!(*bites.0.lock().unwrap(), [expected], "{strategy}");
+        }
+    }
+}
+
+#[test]
+fn what_is_part_of_another_call_is_not_noted() {
+    let bites = Bites::default();
+    let policy = Policy {
+        limits: Limits::none().lines(1),
+        record: Record::Journal(&bites),
+        ..Policy::new("Test")
+    };
+    let inner = Policy {
+        record: Record::Nothing,
+        ..policy.clone()
+    };
+    let _ = bound("a\nb\n", &inner, Outcome::Succeeded);
+    assert!(bites.0.lock().unwrap().is_empty());
+}

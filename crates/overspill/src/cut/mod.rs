@@ -277,6 +277,11 @@ pub(crate) fn is_over(text: &str, limits: &Limits) -> bool {
     clip::is_needed(text, limits) || Ends::measured(text, limits).exceeded(limits).is_some()
 }
 
+/// Tells whether a text is over its limits only in the length of lines.
+pub(crate) fn is_only_clipped(text: &str, limits: &Limits) -> bool {
+    clip::is_needed(text, limits) && Ends::measured(text, limits).exceeded(limits).is_none()
+}
+
 /// Returns the lines that two kept ends hold; an end that is not empty has one more line than newlines.
 fn kept_lines(head: &str, tail: &str) -> u64 {
     let lines =

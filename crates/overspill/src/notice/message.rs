@@ -464,6 +464,60 @@ messages! {
     TryShorter:
         "Use a shorter pattern, or smaller counts in it.",
         "请使用更短的模式，或减小其中的重复次数。";
+    StatsEmpty:
+        "No calls are noted for this project in that time. Each call of `overspill run`, `truncate`, a tool, a hook or the proxy is one; `--all` shows all projects, `--since` reaches further back.",
+        "该项目在此期间没有调用记录。`overspill run`、`truncate`、工具、钩子和代理的每次调用都会记录；`--all` 显示所有项目，`--since` 可查看更早的记录。";
+    StatsOff:
+        "No calls are noted, and the journal is off: the setting `journal` turns it on.",
+        "没有调用记录，且日志已关闭：设置 `journal` 可将其打开。";
+    StatsTitle:
+        "Calls in {place}",
+        "{place} 中的调用";
+    StatsEverywhere:
+        "all projects",
+        "所有项目";
+    StatsTool:
+        "tool",
+        "工具";
+    StatsDay:
+        "day",
+        "日期";
+    StatsTotal:
+        "total",
+        "合计";
+    StatsCalls:
+        "calls",
+        "调用";
+    StatsCuts:
+        "cuts",
+        "截断";
+    StatsRate:
+        "rate",
+        "截断率";
+    StatsTokensSaved:
+        "tokens saved",
+        "节省 token";
+    StatsSpills:
+        "spills",
+        "保存";
+    StatsReadAgain:
+        "read again",
+        "再读取";
+    StatsRegret:
+        "regret",
+        "反悔率";
+    StatsEstimated:
+        "~ is partly an estimate: of an output over 1 MiB, or one that was not saved, not all tokens were counted.",
+        "~ 表示部分为估算：超过 1 MiB 或未保存的输出没有全部计数。";
+    AdviseRaise:
+        "{tool}: {n} of {all} saved outputs were read again, most of them cut by `{limit}`. From {from} to {to}, half of these would have been shown whole. In overspill.yaml:",
+        "{tool}：{all} 个保存的输出中有 {n} 个被再次读取，多数因 `{limit}` 而截断。从 {from} 调到 {to}，其中一半本可完整显示。在 overspill.yaml 中：";
+    AdviseDouble:
+        "{tool}: {n} of {all} saved outputs were read again, most of them cut by `{limit}`. To show more of them, from {from} to {to}. In overspill.yaml:",
+        "{tool}：{all} 个保存的输出中有 {n} 个被再次读取，多数因 `{limit}` 而截断。如要多显示一些，可从 {from} 调到 {to}。在 overspill.yaml 中：";
+    AdviseSmart:
+        "{tool}: {n} of {all} saved outputs were read again, most of them cut by `{limit}`. To keep the lines that matter instead, in overspill.yaml:",
+        "{tool}：{all} 个保存的输出中有 {n} 个被再次读取，多数因 `{limit}` 而截断。如要改为保留重要的行，在 overspill.yaml 中：";
 }
 
 impl Message {

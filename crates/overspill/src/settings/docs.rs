@@ -281,6 +281,7 @@ fn members(setting: &'static Setting) -> impl Iterator<Item = (String, Json)> {
         Kind::Count => json!({ "type": "integer", "minimum": 0 }),
         Kind::Never => json!({ "const": false }),
         Kind::Path | Kind::Text => json!({ "type": "string", "minLength": 1 }),
+        Kind::Switch => json!({ "enum": ["on", "off", true, false] }),
         Kind::Strategy | Kind::Preset | Kind::Encoding | Kind::Lang => {
             json!({ "enum": setting.kind.words() })
         }

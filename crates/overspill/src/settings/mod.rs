@@ -222,6 +222,15 @@ pub const SETTINGS: &[Setting] = &[
         ..PLAIN
     },
     Setting {
+        key: "journal",
+        variable: Some("TOOL_OUTPUT_JOURNAL"),
+        scope: Scope::Top,
+        kind: Kind::Switch,
+        default: "on",
+        doc: "whether the figures of each call are noted for `overspill stats`; what a tool said is never noted",
+        ..PLAIN
+    },
+    Setting {
         key: "language",
         variable: Some("TOOL_OUTPUT_LANGUAGE"),
         scope: Scope::Top,

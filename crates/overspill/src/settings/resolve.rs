@@ -365,6 +365,11 @@ impl Effective {
         }
     }
 
+    /// Tells whether calls are noted in the journal.
+    pub fn has_journal(&self) -> bool {
+        !matches!(self.values.get("journal"), Some((Value::Off, _)))
+    }
+
     /// Returns what the permissions leave the agent.
     pub fn reach(&self) -> Reach {
         Reach::allowed_by(&self.permissions)

@@ -44,6 +44,8 @@ pub(crate) enum Kind {
     Lang,
     Path,
     Text,
+    /// `on` or `off`.
+    Switch,
     /// Only `false`.
     Never,
 }
@@ -67,6 +69,12 @@ impl Kind {
             Kind::Encoding => word(Encoding::parse(text).is_some()),
             Kind::Lang => word(Lang::parse(text).is_some()),
             Kind::Path | Kind::Text => word(!text.trim().is_empty() && !text.contains('\0')),
+            // YAML has several words for each.
+            Kind::Switch => match text {
+                "on" | "true" | "yes" | "1" => Some(Value::Text("on".to_owned())),
+                "false" | "no" | "0" => Some(Value::Off),
+                text => is_off(text).then_some(Value::Off),
+            },
             Kind::Never => word(text == "false"),
         }
     }
@@ -93,6 +101,7 @@ impl Kind {
             Kind::Preset => PRESETS.iter().map(|preset| preset.name).collect(),
             Kind::Encoding => Encoding::ALL.map(Encoding::name).to_vec(),
             Kind::Lang => Lang::ALL.map(Lang::name).to_vec(),
+            Kind::Switch => vec!["on", "off"],
             _ => Vec::new(),
         }
     }
@@ -149,6 +158,9 @@ mod tests {
             (Kind::Count, "0", Some("0")),
             (Kind::Strategy, "head_only", Some("head")),
             (Kind::Strategy, "middle", None),
+            (Kind::Switch, "on", Some("on")),
+            (Kind::Switch, "false", Some("off")),
+            (Kind::Switch, "of", None),
             (Kind::Never, "true", None),
             (Kind::Path, "  ", None),
         ];

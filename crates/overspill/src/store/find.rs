@@ -81,6 +81,27 @@ impl Store {
         Ok(File::from(file))
     }
 
+    /// Opens a spill that was just saved.
+    pub(crate) fn reopen(&self, saved: &Saved) -> Option<File> {
+        let name = saved.path.rsplit('/').next()?;
+        let dir = open_store(&self.root, &self.dir, Missing::Report).ok()?;
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
+        openat(&dir, name, flags, Mode::empty())
+            .ok()
+            .map(File::from)
+    }
+
+    /// Returns the id of the spill that a path names, relative to the root or absolute. Whether it is still there is not
+    /// looked at.
+    pub fn spill_at(&self, path: &Path) -> Option<SpillId> {
+        let path = plain(&self.root.join(path));
+        if path.parent()? != plain(&self.dir()) {
+            return None;
+        }
+        let (stem, _) = Stem::parse(path.file_name()?.to_str()?)?;
+        Some(stem.id)
+    }
+
     /// Opens the directory, if there is one.
     pub(super) fn open_existing(&self) -> Result<Option<OwnedFd>, Error> {
         match self.dir().symlink_metadata() {
@@ -118,11 +139,6 @@ impl Store {
 
     /// Tells whether `wanted` is the name or the path of a spill, relative to the root or absolute.
     fn is_path_of(&self, entry: &Entry, wanted: &str) -> bool {
-        let plain = |path: &Path| {
-            path.components()
-                .filter(|part| *part != Component::CurDir)
-                .collect::<PathBuf>()
-        };
         entry.name == wanted
             || plain(&self.root.join(wanted)) == plain(&self.dir().join(&entry.name))
     }
@@ -148,4 +164,11 @@ impl Store {
         )
         .with_hint("`overspill list` shows what there is")
     }
+}
+
+/// Returns a path without what leads nowhere.
+fn plain(path: &Path) -> PathBuf {
+    path.components()
+        .filter(|part| *part != Component::CurDir)
+        .collect()
 }

@@ -86,3 +86,34 @@ fn a_text_without_seams_is_cut_too() {
     let end = head_lines(Encoding::O200k, &text, 1000).unwrap();
     assert!(Encoding::O200k.count(&text[..end]) <= 1000 && end > 1000);
 }
+
+#[test]
+fn a_tally_of_an_input_is_the_count_of_its_text() {
+    let lines: String = (0..40_000)
+        .map(|n| format!("{n} error: no such file /tmp/{n}.rs\n    at line {n}\n\n/x\n中文\n"))
+        .collect();
+    let cases = [
+        lines.as_bytes().to_vec(),
+        b"no line end at all ".repeat(50_000),
+        [b"\xff\xfe broken\n".repeat(30_000), b"x".to_vec()].concat(),
+        Vec::new(),
+    ];
+    for bytes in cases {
+        let tally = Encoding::O200k.tally(&bytes[..], u64::MAX).unwrap();
+        let expected = Tally {
+            tokens: Encoding::O200k.count(&text::decode(&bytes)),
+            bytes: bytes.len() as u64,
+            is_all: true,
+        };
+        assert_eq!(tally, expected);
+    }
+}
+
+#[test]
+fn a_tally_stops_at_its_limit() {
+    let bytes = b"a line\n".repeat(100_000);
+    for (most, is_all) in [(700_000, true), (699_999, false), (1000, false), (0, false)] {
+        let tally = Encoding::O200k.tally(&bytes[..], most).unwrap();
+        assert_eq!((tally.bytes, tally.is_all), (most, is_all));
+    }
+}

@@ -10,10 +10,20 @@ use crate::notice::{Lang, Message};
 #[derive(Clone, Debug, PartialEq)]
 pub struct Answer {
     pub(super) envelope: Envelope,
-    /// Whether the tool bounded it itself, so that the wrapper does not bound it again.
-    pub(super) is_bounded: bool,
+    pub(super) bounds: Bounds,
     /// Whether the tool tells itself how long it took.
     pub(super) is_timed: bool,
+}
+
+/// Who bounds an answer.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Bounds {
+    /// The wrapper.
+    Wrapper,
+    /// The tool, which pages.
+    Page,
+    /// The tool, by a [`Sink`](crate::Sink), which noted it.
+    Sink,
 }
 
 impl Answer {
@@ -38,7 +48,7 @@ impl Answer {
             Bounded::Cut(cut) => Envelope::of_cut(cut),
         };
         Answer {
-            is_bounded: true,
+            bounds: Bounds::Sink,
             ..Answer::of_envelope(envelope)
         }
     }
@@ -46,7 +56,7 @@ impl Answer {
     fn of_envelope(envelope: Envelope) -> Answer {
         Answer {
             envelope,
-            is_bounded: false,
+            bounds: Bounds::Wrapper,
             is_timed: false,
         }
     }
@@ -59,7 +69,9 @@ impl Answer {
 
     /// Says that the tool pages, so that what is not here is reached by another call. It is passed on as it is.
     pub fn paged(mut self) -> Answer {
-        self.is_bounded = true;
+        if self.bounds == Bounds::Wrapper {
+            self.bounds = Bounds::Page;
+        }
         self.context("truncation_skip", true)
     }
 

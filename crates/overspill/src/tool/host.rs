@@ -6,10 +6,11 @@ use std::sync::atomic::AtomicBool;
 
 use crate::bound::{Bounded, Keeping, Paths, Policy, Sink};
 use crate::error::Error;
+use crate::journal::{Journal, Record};
 use crate::notice::{Lang, Outcome};
 use crate::settings::{Client, Effective, Settings};
 use crate::smart::Salience;
-use crate::store::Store;
+use crate::store::{SpillId, Store};
 
 use super::Answer;
 
@@ -27,6 +28,7 @@ pub struct Host {
     /// What the agent searches and reads with, if it is not what every agent has.
     tools: Option<[Option<String>; 2]>,
     cancelled: Arc<AtomicBool>,
+    journal: Option<Arc<dyn Journal>>,
 }
 
 impl Host {
@@ -48,6 +50,7 @@ impl Host {
             program: None,
             tools: None,
             cancelled: Arc::default(),
+            journal: None,
         }
     }
 
@@ -72,6 +75,22 @@ impl Host {
     pub fn cancelled_by(self, flag: Arc<AtomicBool>) -> Host {
         Host {
             cancelled: flag,
+            ..self
+        }
+    }
+
+    /// Says who keeps account of the calls.
+    pub fn with_journal(self, journal: Arc<dyn Journal>) -> Host {
+        Host {
+            journal: Some(journal),
+            ..self
+        }
+    }
+
+    /// Keeps no account of what follows.
+    pub(super) fn without_journal(self) -> Host {
+        Host {
+            journal: None,
             ..self
         }
     }
@@ -133,6 +152,13 @@ impl Host {
         &self.store
     }
 
+    /// Notes that a spill was looked into; `by` is the tool or the command that did.
+    pub fn note_reading(&self, spill: &SpillId, by: &str) {
+        if let Some(journal) = &self.journal {
+            journal.read_again(spill, by);
+        }
+    }
+
     /// Returns how the output of a tool is bounded under the settings that hold for it.
     pub fn policy(&self, tool: &str, effective: &Effective) -> Policy<'_> {
         let mut reach = effective.reach();
@@ -161,6 +187,10 @@ impl Host {
                     paths: self.paths,
                 },
                 Some(why) => Keeping::Nowhere(why),
+            },
+            record: match &self.journal {
+                Some(journal) => Record::Journal(&**journal),
+                None => Record::Log,
             },
         }
     }

@@ -6,8 +6,10 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::bound::bound;
+use crate::journal::{Call, Ending, Journal, Text};
 use crate::notice::Outcome;
 use crate::settings::{FileSettings, Settings};
+use crate::store::SpillId;
 
 /// Does what its parameters say.
 struct Probe;
@@ -360,7 +362,7 @@ impl tracing::Subscriber for Recorder {
         struct Fields(String);
         impl tracing::field::Visit for Fields {
             fn record_debug(&mut self, field: &tracing::field::Field, value: &dyn std::fmt::Debug) {
-                if field.name() != "time_ms" {
+                if !["time_ms", "spill"].contains(&field.name()) {
                     self.0 += &format!("{}={value:?} ", field.name());
                 }
             }
@@ -374,7 +376,7 @@ impl tracing::Subscriber for Recorder {
 }
 
 #[test]
-fn every_call_is_logged() {
+fn every_call_is_logged_and_every_cut() {
     let log = Arc::new(Mutex::new(Vec::new()));
     tracing::subscriber::with_default(Recorder(Arc::clone(&log)), || {
         answer("", json!({ "act": "repeat", "times": 2001 }));
@@ -383,8 +385,81 @@ fn every_call_is_logged() {
     assert_eq!(
         *log.lock().unwrap(),
         [
-            "message=tool call tool=\"Probe\" status=\"partial\" original_bytes=10005 kept_bytes=9999",
+            "message=cut tool=\"Probe\" strategy=\"head\" limit=\"max_lines\" lines_before=2001 lines_after=2005 bytes_before=10005 bytes_after=10240 saved_percent=0",
+            "message=tool call tool=\"Probe\" status=\"partial\"",
             "message=tool call tool=\"Probe\" status=\"error\"",
+        ]
+    );
+}
+
+/// Takes down what a journal hears.
+#[derive(Debug, Default)]
+struct Heard(Mutex<Vec<String>>);
+
+impl Journal for Heard {
+    fn bounded(&self, call: Call<'_>) {
+        let ending = match &call.ending {
+            Ending::Whole => "whole".to_owned(),
+            Ending::Paged => "paged".to_owned(),
+            Ending::Cut {
+                limit,
+                spill,
+                whole,
+                ..
+            } => {
+                let text = match whole {
+                    Text::Here(text) => text.len() as u64,
+                    Text::Saved(file) => file.metadata().unwrap().len(),
+                    Text::Gone => 0,
+                };
+                assert_eq!(text, call.before.bytes, "the text is that of the sizes");
+                format!("cut by {}, saved: {}", limit.name(), spill.is_some())
+            }
+        };
+        let (before, after) = (call.before.lines, call.after.lines);
+        self.say(format!("{}: {before} -> {after}, {ending}", call.tool));
+    }
+
+    fn read_again(&self, _: &SpillId, by: &str) {
+        self.say(format!("read again by {by}"));
+    }
+}
+
+impl Heard {
+    fn say(&self, line: String) {
+        self.0.lock().unwrap().push(line);
+    }
+}
+
+#[test]
+fn a_call_is_noted_once() {
+    let (_root, host) = host("tools:\n  Probe: {max_lines: 3}\n");
+    let heard = Arc::new(Heard::default());
+    let host = host.with_journal(Arc::<Heard>::clone(&heard));
+    for params in [
+        json!({ "act": "repeat", "times": 2 }),
+        json!({ "act": "repeat", "times": 200 }),
+        json!({ "act": "bound", "times": 20 }),
+        json!({ "act": "bound", "times": 200 }),
+        json!({ "act": "page", "times": 200 }),
+        json!({ "act": "fail" }),
+        json!({ "act": "panic" }),
+    ] {
+        call(&Probe, &host, params);
+    }
+    // What came to no tool is no call of one, and its name may be anything.
+    let error = ToolError::new(Code::NotFound, "No tool 'x'.");
+    refuse(&host, "x", error, json!({}));
+    assert_eq!(
+        *heard.0.lock().unwrap(),
+        [
+            "Probe: 2 -> 2, whole",
+            "Probe: 200 -> 8, cut by max_lines, saved: true",
+            "Probe: 20 -> 20, whole",
+            "Probe: 200 -> 105, cut by max_lines, saved: true",
+            "Probe: 200 -> 200, whole",
+            "Probe: 2 -> 2, whole",
+            "Probe: 2 -> 2, whole",
         ]
     );
 }

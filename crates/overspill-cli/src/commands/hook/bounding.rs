@@ -10,7 +10,8 @@ use std::path::{Component, Path, PathBuf};
 use overspill::notice::Message;
 use overspill::settings::{Effective, Origin};
 use overspill::{
-    Bounded, Host, Lang, Limits, Outcome, Policy, Salience, Saved, Sink, Strategy, Truncated,
+    Bounded, Host, Lang, Limits, Outcome, Policy, Salience, Saved, Sink, SpillId, Strategy,
+    Truncated,
 };
 use overspill_tools::Buffer;
 
@@ -83,10 +84,11 @@ impl Bounder<'_> {
         beside: usize,
     ) -> Option<Box<Truncated>> {
         let effective = self.host.settings().effective(call.tool);
+        let policy = self.policy(call, &effective, beside);
         if self.is_to_pass(call, text, beside, &effective) {
+            self.note_passed(call, text, &policy);
             return None;
         }
-        let policy = self.policy(call, &effective, beside);
         let mut sink = Sink::new(&policy);
         // In parts, since a sink holds what it gets until it knows that it is too much.
         for chunk in text.as_bytes().chunks(CHUNK_BYTES) {
@@ -206,6 +208,28 @@ impl Bounder<'_> {
         policy
     }
 
+    /// Notes a result that passes as it is: as a reading of the spill that it is of, or as a call. One that overspill bounded
+    /// before was noted then.
+    fn note_passed(&self, call: &Call<'_>, text: &str, policy: &Policy<'_>) {
+        match self.spill_of(call.input) {
+            Some(spill) => self.host.note_reading(&spill, call.tool),
+            None if is_our_tool(call.tool) || is_our_command(call.input) || is_bounded(text) => {}
+            None => policy.note_whole(text.as_bytes()),
+        }
+    }
+
+    /// Returns the spill that a call looks into.
+    fn spill_of(&self, input: &Json<'_>) -> Option<SpillId> {
+        let Json::Object(members) = input else {
+            return None;
+        };
+        let store = self.host.store();
+        members
+            .iter()
+            .filter_map(|(_, value)| value.as_str())
+            .find_map(|path| store.spill_at(&plain(&self.host.root().join(path))))
+    }
+
     /// Tells whether a call looks something up in the store. To bound that would send the agent round in circles.
     fn is_of_spill(&self, input: &Json<'_>) -> bool {
         let store = plain(&self.host.store().dir());
@@ -283,6 +307,19 @@ fn fewer_lines(limits: Limits, max: usize) -> Limits {
 /// Tells whether a tool is overspill's own, whatever the agent makes of its name.
 fn is_our_tool(tool: &str) -> bool {
     tool.to_lowercase().contains("overspill")
+}
+
+/// Tells whether a command is one of overspill's, which notes its own calls.
+fn is_our_command(input: &Json<'_>) -> bool {
+    let command = input.get("command").or_else(|| input.get("cmd"));
+    let first = command
+        .and_then(Json::as_str)
+        .and_then(|command| command.split_whitespace().next());
+    first.is_some_and(|word| {
+        Path::new(word)
+            .file_name()
+            .is_some_and(|name| name == "overspill")
+    })
 }
 
 /// Tells whether a result carries a notice of ours, so that it was bounded before: by `run`, the server or the proxy. One

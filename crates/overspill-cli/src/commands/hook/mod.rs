@@ -53,7 +53,9 @@ pub(crate) fn run(matches: &ArgMatches, args: &HookArgs) -> anyhow::Result<ExitC
     if args.plugin {
         return print_plugin(args.agent);
     }
-    let answered = catch_unwind(AssertUnwindSafe(|| answer(matches, args)));
+    // Dropped at the end: what the journal still has to write, it writes after the answer.
+    let mut app = None;
+    let answered = catch_unwind(AssertUnwindSafe(|| answer(matches, args, &mut app)));
     let reply = match answered {
         Ok(Ok(reply)) => reply,
         Ok(Err(error)) => {
@@ -86,7 +88,11 @@ fn print_plugin(agent: Agent) -> anyhow::Result<ExitCode> {
 }
 
 /// Returns the answer to the input on stdin; nothing if the agent is to go on as it would without us.
-fn answer(matches: &ArgMatches, args: &HookArgs) -> anyhow::Result<Option<Value>> {
+fn answer(
+    matches: &ArgMatches,
+    args: &HookArgs,
+    app: &mut Option<App>,
+) -> anyhow::Result<Option<Value>> {
     let mut input = read_input()?;
     let input = Json::parse(&mut input)?;
     if !matches!(input, Json::Object(_)) {
@@ -95,9 +101,9 @@ fn answer(matches: &ArgMatches, args: &HookArgs) -> anyhow::Result<Option<Value>
     // A spill that is larger than a process may write must not end it.
     signals::outlive_file_limit()?;
     let project = project_variable(args.agent).and_then(config::project);
-    let app = App::for_agent(matches, project.as_deref())?;
+    let app = app.insert(App::for_agent(matches, project.as_deref())?);
     if args.wrap_shell {
-        return Ok(wrap::reply(input, &wrapping_program(&app)));
+        return Ok(wrap::reply(input, &wrapping_program(app)));
     }
     let bounder = Bounder {
         host: &app.host,

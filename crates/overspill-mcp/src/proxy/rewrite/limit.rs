@@ -4,7 +4,7 @@ use std::io;
 use std::ops::Range;
 
 use overspill::settings::Client;
-use overspill::{Bounded, Keeping, Limits, Outcome, Policy, Sink, Strategy};
+use overspill::{Bounded, Keeping, Limits, Outcome, Policy, Record, Sink, Strategy};
 
 use super::{copied, inner, is_string};
 use crate::proxy::held::Held;
@@ -67,6 +67,7 @@ impl Limit<'_> {
     pub(super) fn is_within(&self, held: &Held, range: &Range<u64>) -> io::Result<bool> {
         let policy = Policy {
             keeping: Keeping::Nowhere(""),
+            record: Record::Nothing,
             // Whether it fits is the same under all of them, and this one looks at no line twice.
             strategy: Strategy::Head,
             ..self.guarded()

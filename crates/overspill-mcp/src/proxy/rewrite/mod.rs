@@ -13,7 +13,7 @@ use std::io::{self, BufRead as _};
 use std::ops::Range;
 
 use overspill::settings::Client;
-use overspill::{Bounded, Outcome, Policy, Truncated};
+use overspill::{Bounded, Outcome, Policy, Record, Truncated};
 use serde_json::{Value, json};
 
 use self::limit::Limit;
@@ -193,6 +193,10 @@ fn shown(held: &Held, body: &Body, texts: &[&Block], limit: &Limit<'_>) -> io::R
     let structured = body.structured.as_ref().map(|span| span.value.clone());
     let structured_bytes = structured.as_ref().map_or(0, len);
     if limit.is_surely_within(text_bytes) && limit.is_surely_within(structured_bytes) {
+        // What is within every limit is bounded only where its size is to be recorded.
+        if let Record::Journal(_) = limit.policy.record {
+            let _ = limit.bounded(held, &parts)?;
+        }
         return Ok(Shown::AsItCame);
     }
     let loses_structure = match &structured {
