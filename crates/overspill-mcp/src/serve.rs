@@ -72,10 +72,8 @@ impl Access {
             let why = "nothing here, the server is at /mcp\n";
             return Some(refusal(StatusCode::NOT_FOUND, why));
         }
-        let is_foreign = request
-            .headers()
-            .get(ORIGIN)
-            .is_some_and(|origin| !is_local(origin));
+        let origins = request.headers().get_all(ORIGIN);
+        let is_foreign = origins.iter().any(|origin| !is_local(origin));
         // A name that leads here but is not ours is how a page of elsewhere gets at this machine.
         let is_misnamed = self.is_loopback() && !is_named_locally(request);
         (is_foreign || is_misnamed)

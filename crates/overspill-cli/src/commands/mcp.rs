@@ -80,11 +80,13 @@ pub(crate) async fn terminated() {
     let signals = (
         signal(SignalKind::interrupt()),
         signal(SignalKind::terminate()),
+        signal(SignalKind::hangup()),
     );
-    if let (Ok(mut interrupt), Ok(mut terminate)) = signals {
+    if let (Ok(mut interrupt), Ok(mut terminate), Ok(mut hangup)) = signals {
         tokio::select! {
             _ = interrupt.recv() => {}
             _ = terminate.recv() => {}
+            _ = hangup.recv() => {}
         }
     } else {
         std::future::pending::<()>().await;

@@ -3,8 +3,9 @@
 use std::ffi::OsString;
 use std::io::Write as _;
 use std::net::SocketAddr;
+use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
+use std::process::{ExitCode, ExitStatus};
 use std::sync::Arc;
 
 use anyhow::Context as _;
@@ -70,11 +71,17 @@ pub(crate) fn run(matches: &ArgMatches, args: &ProxyArgs) -> anyhow::Result<Exit
             let ended = runtime
                 .block_on(relayed)
                 .with_context(|| format!("server `{}`", shown(&args.command)))?;
-            ended.map_or(0, |status| status.code().unwrap_or(1))
+            ended.map_or(0, code_of)
         }
     };
     runtime.shutdown_timeout(GRACE);
     Ok(ExitCode::from(u8::try_from(code).unwrap_or(1)))
+}
+
+/// Returns the exit code of a server, as a shell tells it.
+fn code_of(status: ExitStatus) -> i32 {
+    let signalled = || status.signal().map_or(1, |signal| 128 + signal);
+    status.code().unwrap_or_else(signalled)
 }
 
 async fn to_address(

@@ -836,6 +836,51 @@ fn a_full_disk_is_told_and_the_result_still_bounded() {
 }
 
 #[test]
+fn a_line_that_tells_of_a_message_is_none() {
+    let sandbox = Sandbox::new();
+    let mut peer = proxied(&sandbox, &[]);
+    let answer = line(&texts(&["the answer"]));
+    for log in [
+        "DEBUG <- {\"id\":$ID,\"result\":{}}",
+        "{\"level\":\"info\",\"request\":{\"id\":$ID}}",
+        "{\"error\":\"invalid_token\"}",
+    ] {
+        let result = peer.call("x", &json!({ "raw": format!("{log}\n{answer}") }));
+        assert_eq!(text(&result), "the answer", "{log}");
+    }
+    let (rest, code) = peer.finish();
+    assert_eq!((rest, code), (Vec::new(), 0));
+}
+
+#[test]
+fn text_that_is_there_twice_is_saved_once() {
+    let sandbox = Sandbox::new();
+    let mut peer = proxied(&sandbox, &["--max-lines", "10"]);
+    let long = seq(100);
+    for data in [json!({ "content": long }), json!({ "result": long })] {
+        let mut result = texts(&[&long]);
+        result["structuredContent"] = data;
+        assert_cut(&sandbox, &relayed(&mut peer, "x", &result), 10, &long);
+        std::fs::remove_dir_all(sandbox.root().join("tool-output")).unwrap();
+    }
+}
+
+#[test]
+fn the_last_page_of_tools_has_ours() {
+    let sandbox = Sandbox::new();
+    for (cursor, has_ours) in [("null", true), ("\"\"", true), ("\"more\"", false)] {
+        let mut peer = proxied(&sandbox, &[]);
+        let raw = format!("{{\"id\":$ID,\"result\":{{\"tools\":[],\"nextCursor\":{cursor}}}}}");
+        let listed = peer.ask("tools/list", &json!({ "arguments": { "raw": raw } }));
+        assert_eq!(
+            listed.to_string().contains("overspill_read"),
+            has_ours,
+            "{listed}"
+        );
+    }
+}
+
+#[test]
 fn a_command_that_is_not_there() {
     let sandbox = Sandbox::new();
     let output = sandbox.run(&["proxy", "--", "no-such-server", "--flag"]);

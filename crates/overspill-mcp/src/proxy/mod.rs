@@ -152,6 +152,8 @@ struct State {
     client: Option<&'static Client>,
     /// Which tool a task is of.
     tasks: HashMap<String, Asked>,
+    /// Whether the server has a tool that is called as one of ours.
+    has_ours: bool,
     /// What stops a call that is answered here.
     own: HashMap<String, Arc<AtomicBool>>,
 }
@@ -225,7 +227,7 @@ impl Proxy {
             return Ok(None);
         };
         let is_ours = match &asked {
-            Asked::Call { tool, .. } => self.is_own(tool),
+            Asked::Call { tool, .. } => self.is_own(tool) && !self.state().has_ours,
             // The server may be one of ours, with spills of its own.
             Asked::Resource { uri } => resources::has(&self.host, uri),
             _ => false,
@@ -286,7 +288,7 @@ impl Proxy {
             "resources/read" => Asked::Resource {
                 uri: text(&params.uri)?,
             },
-            "tasks/result" | "tasks/get" => {
+            "tasks/result" | "tasks/get" | "tasks/cancel" => {
                 let task = text(&params.task)?;
                 self.state().tasks.get(&task).cloned().unwrap_or_default()
             }
@@ -323,15 +325,23 @@ impl Proxy {
             if let Some(version) = &outline.version {
                 self.state().version = Some(text_at(&held, version)?);
             }
-            let is_message = outline.method.is_some() || outline.id.is_some();
-            if !is_message && outline.failure.is_none() {
-                return self.garbage(held);
+            let is_failure = outline.failure.is_some() && outline.has_protocol;
+            if outline.method.is_none() && outline.id.is_none() && !is_failure {
+                let start = start_of(&held)?;
+                return Ok(FromServer::Garbage(held, start));
             }
             edits = self.edits(&held, &outline)?;
         }
         for part in outline.batch {
-            if let Ok(outline) = Outline::read(&held, part) {
-                edits.extend(self.edits(&held, &outline)?);
+            match Outline::read(&held, part.clone()) {
+                Ok(outline) if outline.batch.is_empty() => {
+                    edits.extend(self.edits(&held, &outline)?);
+                }
+                Ok(_) | Err(Fault::Malformed) => {
+                    let why = Message::NotAMessage.say(self.lang(), &[]);
+                    edits.push(edit::Edit::replace(part, self.unusable("null", &why)));
+                }
+                Err(Fault::Io(error)) => return Err(error),
             }
         }
         match Edited::new(held, edits) {
@@ -345,7 +355,11 @@ impl Proxy {
         const ENDS: u64 = 4096;
         let start = held.bytes(0..ENDS)?;
         let end = held.bytes(held.len().saturating_sub(ENDS)..held.len())?;
-        let id = pending::id_of(&start, &end).filter(|id| self.state().pending.has(id));
+        // A line of a log may tell of a message.
+        let id = match pending::is_begun(&start) {
+            true => pending::id_of(&start, &end).filter(|id| self.state().pending.has(id)),
+            false => None,
+        };
         let Some(id) = id else {
             let start = start_of(&held)?;
             return Ok(FromServer::Garbage(held, start));
@@ -404,6 +418,15 @@ impl Proxy {
             OwnTools::Offered => own::listed(),
             OwnTools::Withheld => Vec::new(),
         };
+        for name in outline
+            .list
+            .tools
+            .iter()
+            .filter_map(|tool| tool.name.as_ref())
+        {
+            let is_ours = self.is_own(&text_at(held, name)?);
+            self.state().has_ours |= is_ours;
+        }
         rewrite::tools(held, &outline.list, &own, |tool| {
             crate::server::wider_cut(&self.full_name(tool), host.settings())
         })

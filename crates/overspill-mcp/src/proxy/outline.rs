@@ -13,6 +13,9 @@ const MAX_DEPTH: usize = 8;
 /// A result of more blocks, or a list of more tools, is refused: where each is must be held.
 const MAX_ITEMS: usize = 100_000;
 
+/// A word is not longer.
+const SHORT_BYTES: u64 = 16;
+
 /// Where a value is, with what it takes to remove it.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub(super) struct Span {
@@ -33,20 +36,8 @@ pub(super) struct Block {
     /// What is not text in it: the data of an image or a sound, a blob.
     pub(super) data: Option<Span>,
     pub(super) mime_type: Option<Range<u64>>,
-}
-
-impl Block {
-    /// Returns how much of it is neither text nor data, beyond what any block has around them.
-    fn loose(&self) -> u64 {
-        /// What names a block, its kind and its address.
-        const AROUND: u64 = 256;
-        let all = len(&self.span.value);
-        let data = self.data.as_ref().map(|data| len(&data.value));
-        match (self.text.as_ref().map(len), data) {
-            (None, None) => all,
-            (text, data) => all.saturating_sub(text.unwrap_or(0) + data.unwrap_or(0) + AROUND),
-        }
-    }
+    /// What it says it is.
+    pub(super) kind: Option<Range<u64>>,
 }
 
 /// A tool of a list.
@@ -97,7 +88,7 @@ pub(super) struct Body {
     pub(super) is_error: Option<Range<u64>>,
     /// What kind of a result it says it is.
     pub(super) kind: Option<Range<u64>>,
-    /// How much of it is nothing that is known: members, blocks, members of blocks.
+    /// How much of it is members that are not known.
     pub(super) loose: u64,
     /// Whether something is there twice, so that nobody can tell which of the two a client shows.
     pub(super) is_ambiguous: bool,
@@ -125,6 +116,8 @@ pub(super) struct Outline {
     /// The version of the protocol that the answer to `initialize` names.
     pub(super) version: Option<Range<u64>>,
     pub(super) list: ToolList,
+    /// Whether it says that it is JSON-RPC.
+    pub(super) has_protocol: bool,
     /// The messages of a batch.
     pub(super) batch: Vec<Range<u64>>,
     /// What is being read.
@@ -247,12 +240,7 @@ impl Outline {
             path.push(step.name());
         }
         self.note(&path, span, shape);
-        let most = [
-            self.body.blocks.len(),
-            self.list.tools.len(),
-            self.batch.len(),
-        ];
-        if most.into_iter().any(|count| count > MAX_ITEMS) {
+        if self.list.tools.len().max(self.batch.len()) > MAX_ITEMS {
             return Err(Fault::Malformed);
         }
         if let Some(frame) = frames.last_mut() {
@@ -265,7 +253,10 @@ impl Outline {
         match path {
             ["*"] => self.batch.push(span.value.clone()),
             ["id"] => self.is_doubled |= self.id.replace(span.value.clone()).is_some(),
-            ["method"] => self.is_doubled |= self.method.replace(span.value.clone()).is_some(),
+            ["method"] if shape == Shape::String => {
+                self.is_doubled |= self.method.replace(span.value.clone()).is_some();
+            }
+            ["jsonrpc"] => self.has_protocol = true,
             ["error"] => {
                 self.error.all = span.value.clone();
                 let failure = std::mem::take(&mut self.error);
@@ -276,7 +267,10 @@ impl Outline {
             ["result", "taskId"] | ["result", "task", "taskId"] => {
                 self.task = Some(span.value.clone());
             }
-            ["result", "nextCursor"] => self.list.has_cursor = true,
+            ["result", "nextCursor"] => {
+                let is_empty = span.value.end - span.value.start <= 2;
+                self.list.has_cursor = shape == Shape::String && !is_empty;
+            }
             ["result", "tools", rest @ ..] => self.note_tool(rest, span),
             ["result"] | ["params", "result"] => {
                 let before = self.body.outer.replace(span.value.clone());
@@ -341,19 +335,30 @@ impl Outline {
         let is_doubled = match (path, shape) {
             (["content" | "contents"], _) => body.list.replace(span.clone()).is_some(),
             (["structuredContent"], _) => body.structured.replace(span.clone()).is_some(),
-            (["isError"], _) => body.is_error.replace(span.value.clone()).is_some(),
+            (["isError"], _) if len(&span.value) <= SHORT_BYTES => {
+                body.is_error.replace(span.value.clone()).is_some()
+            }
+            (["task", "taskId" | "status" | "result"], _) => false,
+            (["task", _], _) => {
+                body.loose += len(&span.value);
+                false
+            }
             (["resultType"], _) => body.kind.replace(span.value.clone()).is_some(),
             // What the client keeps to itself, or what is looked at by itself.
-            (["_meta" | "task" | "result"], _) => false,
+            (["_meta" | "result" | "task"], _) => false,
             ([_], _) => {
                 body.loose += span.value.end - span.start;
                 false
             }
             (["content" | "contents", "*"], _) => {
                 self.block.span = span.clone();
-                body.loose += self.block.loose();
-                body.blocks.push(std::mem::take(&mut self.block));
-                false
+                let block = std::mem::take(&mut self.block);
+                // Of so many it cannot be held where each is.
+                let is_full = body.blocks.len() >= MAX_ITEMS;
+                if !is_full {
+                    body.blocks.push(block);
+                }
+                is_full
             }
             (["content" | "contents", "*", rest @ ..], Shape::String) => {
                 self.block.note(rest, span)
@@ -370,6 +375,7 @@ impl Block {
         match path {
             ["text"] | ["resource", "text"] => self.text.replace(span.value.clone()).is_some(),
             ["data" | "blob"] | ["resource", "blob"] => self.data.replace(span.clone()).is_some(),
+            ["type"] => self.kind.replace(span.value.clone()).is_some(),
             ["mimeType"] | ["resource", "mimeType"] => {
                 self.mime_type = Some(span.value.clone());
                 false
@@ -428,7 +434,7 @@ mod tests {
         let text = r#" {"result": {"structuredContent":{"a":[1,{"b":2}]}, "content":[{"type":"text","text":"x\"y"},{"type":"image","data":"QQ==","mimeType":"image/png"},{"type":"resource","resource":{"uri":"u","text":"z"}}],"isError":true},"jsonrpc":"2.0","id":"a1"}"#;
         let outline = outline(text);
         assert_eq!(at(text, outline.id.as_ref().unwrap()), "\"a1\"");
-        assert!(outline.body.outer.is_some() && outline.failure.is_none());
+        assert!(outline.has_protocol && outline.body.outer.is_some() && outline.failure.is_none());
         assert!(outline.method.is_none() && !outline.body.is_ambiguous);
         let texts: Vec<Option<String>> = outline
             .body

@@ -61,7 +61,21 @@ impl Pending {
     }
 
     pub(super) fn take(&mut self, id: &str) -> Option<Asked> {
-        self.asked.remove(&key(id)).map(|entry| entry.asked)
+        let key = self.key_of(id)?;
+        self.asked.remove(&key).map(|entry| entry.asked)
+    }
+
+    /// Returns the key of a request that waits; a number that came back as a string, or the other way, is the same to many a
+    /// client.
+    fn key_of(&self, id: &str) -> Option<String> {
+        let key = key(id);
+        let other = match key.strip_prefix('"') {
+            Some(rest) => rest.trim_end_matches('"').to_owned(),
+            None => format!("\"{key}\""),
+        };
+        [key, other]
+            .into_iter()
+            .find(|key| self.asked.contains_key(key))
     }
 
     /// Notes that nobody waits for an answer any more.
@@ -83,7 +97,7 @@ impl Pending {
     }
 
     pub(super) fn has(&self, id: &str) -> bool {
-        self.asked.contains_key(&key(id))
+        self.key_of(id).is_some()
     }
 
     pub(super) fn is_waited_for(&self) -> bool {
@@ -116,6 +130,15 @@ fn key(id: &str) -> String {
         Ok(id) => id.to_string(),
         Err(_) => id.to_owned(),
     }
+}
+
+/// Tells whether a line begins as a message does.
+pub(super) fn is_begun(start: &[u8]) -> bool {
+    let key = start.trim_ascii_start().strip_prefix(b"{");
+    let key = key.map(|rest| rest.trim_ascii_start()).unwrap_or_default();
+    [&b"\"jsonrpc\""[..], b"\"id\"", b"\"result\"", b"\"error\""]
+        .iter()
+        .any(|known| key.starts_with(known))
 }
 
 /// Returns the id of a message of which only the start and the end are known: one that stands before the result, or behind it.

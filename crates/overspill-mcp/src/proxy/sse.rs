@@ -107,7 +107,13 @@ impl Event {
     fn push(&mut self, line: Held) -> io::Result<()> {
         /// An event that takes more is none: long lines are in files, so this is many short ones.
         const MOST_BYTES: u64 = 16 << 20;
-        self.data += usize::from(is_data(&line)?);
+        /// No other line of an event is longer.
+        const OTHER_BYTES: u64 = 64 << 10;
+        let is_data = is_data(&line)?;
+        if !is_data && line.len() > OTHER_BYTES {
+            return Err(io::Error::other("a line of an event is too long"));
+        }
+        self.data += usize::from(is_data);
         if let Held::Memory(bytes) = &line {
             self.bytes += (bytes.len() + size_of::<Held>()) as u64;
         }

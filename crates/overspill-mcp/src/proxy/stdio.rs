@@ -24,7 +24,7 @@ use super::{Edited, FromClient, FromServer, Held, OwnCall, Proxy, Taken, Trouble
 use crate::pipes::Pipes;
 
 /// How long the server may take to end after its input did, and after it was told to.
-const GRACE: Duration = Duration::from_secs(2);
+const GRACE: Duration = Duration::from_millis(700);
 
 /// How long it may be silent when its input has ended and the client still waits for an answer.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -95,7 +95,7 @@ pub async fn relay(
         // With the task the server's input ends.
         Ended::Signal => client.abort(),
     }
-    let status = stop(&mut child, group).await;
+    let status = stop(&mut child, group, &ended).await;
     // What it said last is still in the pipe; a client that does not read must not keep us.
     while link.is_at_work.load(Ordering::Relaxed) && !(link.is_client_gone)() {
         tokio::time::sleep(STEP).await;
@@ -152,9 +152,14 @@ fn spawn(command: &[OsString]) -> io::Result<Child> {
 }
 
 /// Waits for the server to end, and makes it.
-async fn stop(child: &mut Child, group: Option<Pid>) -> Option<ExitStatus> {
+async fn stop(child: &mut Child, group: Option<Pid>, ended: &Ended) -> Option<ExitStatus> {
     let mut status = None;
-    for signal in [None, Some(Signal::TERM), Some(Signal::KILL)] {
+    let signals: &[Option<Signal>] = match ended {
+        // Whoever told us to end has no patience to spare: what he does next we could not pass on.
+        Ended::Signal => &[Some(Signal::TERM), Some(Signal::KILL)],
+        Ended::Client | Ended::Server => &[None, Some(Signal::TERM), Some(Signal::KILL)],
+    };
+    for signal in signals.iter().copied() {
         if let (Some(signal), Some(group)) = (signal, group) {
             // It may be gone already.
             let _ = kill_process_group(group, signal);

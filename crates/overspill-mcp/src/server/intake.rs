@@ -101,7 +101,11 @@ fn checked(taken: Taken) -> io::Result<Result<Vec<u8>, Value>> {
             let why = "it is no JSON-RPC request: an object with `jsonrpc`, `id` and `method`";
             refusal(message.get("id"), INVALID_REQUEST, why)
         }
-        Err(_) => refusal(None, PARSE_ERROR, &format!("it is no JSON: {error}")),
+        Err(_) => {
+            // Half a character, or too deep: it may still be seen which request it was.
+            let id = pending::id_of(&bytes, b"").and_then(|id| serde_json::from_str(&id).ok());
+            refusal(id.as_ref(), PARSE_ERROR, &format!("it is no JSON: {error}"))
+        }
     }))
 }
 

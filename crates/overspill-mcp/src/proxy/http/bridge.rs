@@ -51,7 +51,7 @@ pub async fn bridge(
         client: ClientLines::new(client.output),
         session: Mutex::default(),
     });
-    let mut tasks = JoinSet::new();
+    let (mut tasks, mut own) = (JoinSet::new(), JoinSet::new());
     let mut lines = Lines::new(client.input, bridge.proxy.scratch());
     tokio::pin!(until);
     loop {
@@ -62,7 +62,7 @@ pub async fn bridge(
         match taken {
             Some(Taken::Message(held)) => {
                 match decided(held, |held| bridge.proxy.client_said(held))? {
-                    FromClient::Own(call) => bridge.do_own(*call, &mut tasks),
+                    FromClient::Own(call) => bridge.do_own(*call, &mut own),
                     FromClient::Forward(forwarded) => {
                         let forwarded = bridge.forward(forwarded, &mut tasks);
                         tokio::select! {
@@ -79,12 +79,17 @@ pub async fn bridge(
             }
             None => break,
         }
-        while tasks.try_join_next().is_some() {}
+        while tasks.try_join_next().is_some() || own.try_join_next().is_some() {}
     }
     let answered =
         async { while bridge.proxy.is_waited_for() && tasks.join_next().await.is_some() {} };
     if timeout(PATIENCE, answered).await.is_err() {
         report.say(&format!("`{}` did not answer in time", bridge.proxy.name()));
+    }
+    let _ = timeout(PATIENCE, async { while own.join_next().await.is_some() {} }).await;
+    for answer in bridge.proxy.server_gone(&Trouble::Silent) {
+        // A client that does not read is gone.
+        let _ = bridge.client.tell(&answer).await;
     }
     tasks.abort_all();
     bridge.end_session().await;
@@ -202,6 +207,8 @@ impl Bridge {
             tokio::select! {
                 () = done.notified() => {}
                 () = answered => {}
+                // A client that goes meanwhile must be noticed.
+                () = tokio::time::sleep(PATIENCE) => {}
             }
         }
         if method == "notifications/initialized" {

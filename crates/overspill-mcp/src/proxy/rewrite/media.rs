@@ -25,7 +25,9 @@ pub(super) fn media(
     let mut edits = Vec::new();
     let mut room = PASSING_BYTES;
     for block in &body.blocks {
-        let Some(data) = &block.data else { continue };
+        let Some(data) = data(held, block)? else {
+            continue;
+        };
         let bytes = len(&inner(&data.value));
         match room.checked_sub(bytes) {
             Some(left) => room = left,
@@ -33,6 +35,17 @@ pub(super) fn media(
         }
     }
     Ok(edits)
+}
+
+/// Returns what of a block is an image, a sound or a file, which is not read as text.
+pub(super) fn data<'b>(held: &Held, block: &'b Block) -> io::Result<Option<&'b Span>> {
+    let kind = match &block.kind {
+        Some(kind) => text_at(held, kind)?,
+        None => String::new(),
+    };
+    // The items of a resource's contents say no kind.
+    let is_media = matches!(kind.as_str(), "image" | "audio" | "resource" | "");
+    Ok(block.data.as_ref().filter(|_| is_media))
 }
 
 /// Saves the data of a block, and returns what stands there instead.

@@ -71,37 +71,80 @@ pub(super) fn bound(
         Some(range) if held.bytes(range.clone())? == b"true" => Outcome::Failed,
         _ => Outcome::Succeeded,
     };
-    if let Some(all) = unshaped(held, body, &limit(outcome, 0))? {
-        edits.extend(whole(held, body, all, kind, &limit(outcome, 0))?);
-    } else if body.outer.is_some() {
-        edits.extend(result(held, body, kind, &limit(outcome, body.loose))?);
+    let Some(outer) = body.outer.clone() else {
+        return Ok(edits);
+    };
+    let beside = Beside::of(held, body)?;
+    let alone = limit(outcome, 0);
+    if is_unshaped(held, body, &outer)? {
+        edits.extend(whole(held, body, outer, kind, &alone)?);
+    } else if beside.loose > alone.most_beside() && !asks_the_client(held, body)? {
+        let all = body.inner.clone().unwrap_or(outer);
+        edits.extend(whole(held, body, all, kind, &alone)?);
+    } else {
+        let limit = limit(outcome, beside.loose);
+        edits.extend(result(held, body, kind, &limit, &beside)?);
     }
     Ok(edits)
 }
 
-/// Returns where a result is that has to be taken as one piece of JSON, if it is one.
-fn unshaped(held: &Held, body: &Body, limit: &Limit<'_>) -> io::Result<Option<Range<u64>>> {
-    let Some(outer) = body.outer.clone() else {
-        return Ok(None);
-    };
+/// How much of a result is neither text nor data.
+struct Beside {
+    /// Members, and blocks that pass whatever becomes of the text.
+    loose: u64,
+    /// What is around texts, and goes with them.
+    wrapping: u64,
+}
+
+impl Beside {
+    fn of(held: &Held, body: &Body) -> io::Result<Beside> {
+        /// What a text has around it at the least.
+        const TEXT_BLOCK: u64 = br#"{"type":"text","text":}"#.len() as u64;
+        let mut beside = Beside {
+            loose: body.loose,
+            wrapping: 0,
+        };
+        for block in &body.blocks {
+            let all = len(&block.span.value);
+            if let Some(text) = &block.text {
+                beside.wrapping += all.saturating_sub(len(text) + TEXT_BLOCK);
+            } else if let Some(data) = media::data(held, block)? {
+                beside.loose += all.saturating_sub(len(&data.value));
+            } else {
+                beside.loose += all;
+            }
+        }
+        Ok(beside)
+    }
+}
+
+/// Tells whether a result asks the client for something; what it asks with is not for the model.
+fn asks_the_client(held: &Held, body: &Body) -> io::Result<bool> {
+    Ok(match &body.kind {
+        Some(kind) => text_at(held, kind)? == "input_required",
+        None => false,
+    })
+}
+
+/// Tells whether nobody knows what a client shows of a result.
+fn is_unshaped(held: &Held, body: &Body, outer: &Range<u64>) -> io::Result<bool> {
     let begins = |range: &Range<u64>, with: u8| -> io::Result<bool> {
         Ok(held.bytes(range.start..range.start + 1)? == [with])
     };
     let is_list_odd = match &body.list {
-        Some(list) => !is_array(held, &list.value)?,
+        Some(list) => !begins(&list.value, b'[')?,
         None => false,
     };
-    if body.is_ambiguous || is_list_odd || !begins(&outer, b'{')? {
-        return Ok(Some(outer));
-    }
-    // What is not complete asks the client for something, and is not for the model.
-    let is_complete = match &body.kind {
-        Some(kind) => text_at(held, kind)? == COMPLETE,
-        None => true,
+    let is_inner_odd = match &body.inner {
+        Some(inner) => !begins(inner, b'{')?,
+        None => false,
     };
     let has_both = |block: &Block| block.text.is_some() && block.data.is_some();
-    let is_odd = body.loose > limit.most_beside() || body.blocks.iter().any(has_both);
-    Ok((is_complete && is_odd).then(|| body.inner.clone().unwrap_or(outer)))
+    Ok(body.is_ambiguous
+        || is_list_odd
+        || is_inner_odd
+        || !begins(outer, b'{')?
+        || body.blocks.iter().any(has_both))
 }
 
 /// What a result calls itself that is nothing but a result.
@@ -138,7 +181,13 @@ fn whole(
 }
 
 /// Bounds a result of the known shape.
-fn result(held: &Held, body: &Body, kind: Kind<'_>, limit: &Limit<'_>) -> io::Result<Vec<Edit>> {
+fn result(
+    held: &Held,
+    body: &Body,
+    kind: Kind<'_>,
+    limit: &Limit<'_>,
+    beside: &Beside,
+) -> io::Result<Vec<Edit>> {
     let mut edits = media::media(held, body, &kind, limit.policy)?;
     let texts: Vec<&Block> = body
         .blocks
@@ -146,6 +195,11 @@ fn result(held: &Held, body: &Body, kind: Kind<'_>, limit: &Limit<'_>) -> io::Re
         .filter(|block| block.text.is_some())
         .collect();
     let (cut, loses_structure) = match shown(held, body, &texts, limit)? {
+        Shown::AsItCame if beside.wrapping > limit.most_beside() => {
+            let outer = body.outer.clone().unwrap_or_default();
+            let all = body.inner.clone().unwrap_or(outer);
+            return whole(held, body, all, kind, limit);
+        }
         Shown::AsItCame => return Ok(edits),
         Shown::WithoutStructure => (None, true),
         Shown::Cut {
@@ -237,7 +291,8 @@ fn blocks(cut: &Truncated, kind: Kind<'_>) -> String {
     }
 }
 
-/// Tells whether a text is the structured content, written as JSON.
+/// Tells whether a text is the structured content: written as JSON, or as the one member of an object, as servers do that
+/// must have an object.
 fn says_the_same(held: &Held, texts: &[&Block], structured: &Range<u64>) -> io::Result<bool> {
     /// More is not compared, and taken to say something else.
     const COMPARED_BYTES: u64 = 8 << 20;
@@ -252,10 +307,16 @@ fn says_the_same(held: &Held, texts: &[&Block], structured: &Range<u64>) -> io::
     if len(text) > COMPARED_BYTES || len(structured) > COMPARED_BYTES {
         return Ok(false);
     }
-    let value = |bytes: &[u8]| serde_json::from_slice::<Value>(bytes).ok();
     let text: Option<String> = serde_json::from_slice(&held.bytes(text.clone())?).ok();
-    let said = text.and_then(|text| value(text.as_bytes()));
-    Ok(said.is_some() && said == value(&held.bytes(structured.clone())?))
+    let data: Option<Value> = serde_json::from_slice(&held.bytes(structured.clone())?).ok();
+    let (Some(text), Some(data)) = (text, data) else {
+        return Ok(false);
+    };
+    let said: Option<Value> = serde_json::from_str(&text).ok();
+    let is_said = |data: &Value| data.as_str() == Some(&text) || said.as_ref() == Some(data);
+    let only = data.as_object().filter(|members| members.len() == 1);
+    let only = only.and_then(|members| members.values().next());
+    Ok(is_said(&data) || only.is_some_and(is_said))
 }
 
 fn is_array(held: &Held, range: &Range<u64>) -> io::Result<bool> {
