@@ -62,6 +62,9 @@ impl App {
         if let Some(dir) = config::journal_directory().filter(|_| effective.has_journal()) {
             host = host.with_journal(Arc::new(Recorder::new(dir, root)));
         }
+        if let Some(dir) = config::cache_directory() {
+            host = host.with_cache(&dir);
+        }
         if matches.get_flag("task-tool") {
             host = host.with_task_tool("Task");
         }

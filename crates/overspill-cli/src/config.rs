@@ -249,6 +249,16 @@ pub(crate) fn data_directory() -> Option<PathBuf> {
     chosen.or_else(|| home().map(|home| home.join(".local/share")))
 }
 
+/// Returns where programs keep for the user what they can make again.
+pub(crate) fn cache_directory() -> Option<PathBuf> {
+    let chosen = variable("XDG_CACHE_HOME")
+        .map(PathBuf::from)
+        .filter(|path| path.is_absolute());
+    let dir = chosen.or_else(|| home().map(|home| home.join(".cache")));
+    dir.filter(|dir| dir.is_absolute())
+        .map(|dir| dir.join("overspill"))
+}
+
 /// Writes a new configuration file into the root.
 pub(crate) fn write_new(root: &Path, text: &str, may_replace: bool) -> anyhow::Result<PathBuf> {
     let path = root.join(FILE_NAME);

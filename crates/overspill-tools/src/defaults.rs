@@ -12,6 +12,10 @@ pub(crate) fn listing_limit() -> u64 {
     500
 }
 
+pub(crate) fn map_tokens() -> usize {
+    2000
+}
+
 pub(crate) fn first_line() -> u64 {
     1
 }

@@ -1,7 +1,7 @@
-//! What an agent does with files: Grep, Read, LS, Glob, RepoStructure, Run.
+//! What an agent does with files: Grep, Read, LS, Glob, RepoStructure, RepoMap, Run.
 //!
-//! [`TOOLS`] is the one list; each is an [`overspill::Tool`], called through [`overspill::call`]. All walking and searching
-//! dependencies live here. The library below decides what a model sees; this crate only finds it.
+//! [`TOOLS`] is the one list; each is an [`overspill::Tool`], called through [`overspill::call`]. All walking, searching and
+//! parsing dependencies live here. The library below decides what a model sees; this crate only finds it.
 //!
 //! [`page`], [`search`] and [`process`] are parts that the command line shares: `show` pages and searches with them, `run` runs.
 
@@ -14,6 +14,7 @@ pub mod ls;
 pub mod page;
 pub mod process;
 pub mod read;
+pub mod repo_map;
 pub mod repo_structure;
 mod rules;
 pub mod run;
@@ -34,5 +35,6 @@ pub static TOOLS: &[&dyn AnyTool] = &[
     &ls::Ls,
     &glob::Glob,
     &repo_structure::RepoStructure,
+    &repo_map::RepoMap,
     &run::Run,
 ];

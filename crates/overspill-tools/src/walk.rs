@@ -73,6 +73,9 @@ pub(crate) struct Found {
     pub(crate) path: Box<[u8]>,
     /// When it was modified, in nanoseconds since 1970.
     pub(crate) modified: i64,
+    /// When it was last changed in any way, which nobody can set, in the same unit.
+    pub(crate) changed: i64,
+    pub(crate) inode: u64,
     pub(crate) bytes: u64,
     rules: Option<Arc<Rules>>,
 }
@@ -83,6 +86,8 @@ impl Found {
         Found {
             path,
             modified: 0,
+            changed: 0,
+            inode: 0,
             bytes,
             rules: None,
         }
@@ -371,13 +376,18 @@ impl Shared {
         if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
             return None;
         }
-        let nanoseconds = i64::try_from(stat.st_mtime_nsec).unwrap_or(0);
+        let time = |seconds: i64, nanoseconds: i64| {
+            seconds
+                .saturating_mul(1_000_000_000)
+                .saturating_add(nanoseconds)
+        };
+        let [modified_nsec, changed_nsec] =
+            [stat.st_mtime_nsec, stat.st_ctime_nsec].map(|n| i64::try_from(n).unwrap_or(0));
         Some(Found {
             path,
-            modified: stat
-                .st_mtime
-                .saturating_mul(1_000_000_000)
-                .saturating_add(nanoseconds),
+            modified: time(stat.st_mtime, modified_nsec),
+            changed: time(stat.st_ctime, changed_nsec),
+            inode: stat.st_ino,
             bytes: u64::try_from(stat.st_size).unwrap_or(0),
             rules: rules.cloned(),
         })

@@ -5,6 +5,7 @@
 mod core;
 mod grep;
 mod inputs;
+mod map;
 pub(crate) mod mcp;
 mod process;
 mod scratch;
@@ -20,7 +21,7 @@ struct Bench {
     run: fn() -> Result<()>,
 }
 
-const BENCHES: [Bench; 4] = [
+const BENCHES: [Bench; 5] = [
     Bench {
         name: "core",
         about: "cutting, counting and spilling: time and memory",
@@ -30,6 +31,11 @@ const BENCHES: [Bench; 4] = [
         name: "grep",
         about: "searching the Linux source against ripgrep; fetches both once",
         run: grep::run,
+    },
+    Bench {
+        name: "map",
+        about: "the repo map against aider's: this project, ripgrep, Linux; fetches what it needs once",
+        run: map::run,
     },
     Bench {
         name: "mcp",

@@ -1,11 +1,11 @@
-//! The tools: `overspill call` and `overspill tools` for agents, `grep`, `read`, `ls`, `glob` and `tree` for people. The
-//! flags of the latter come from the schemas of the tools.
+//! The tools: `overspill call` and `overspill tools` for agents, `grep`, `read`, `ls`, `glob`, `tree` and `map` for people.
+//! The flags of the latter come from the schemas of the tools.
 
 use std::io::{IsTerminal as _, Read as _, Write as _};
 use std::process::ExitCode;
 
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
-use overspill::settings::is_same_tool;
+use overspill::settings::{is_same_tool, setting};
 use overspill::{AnyTool, Code, Envelope, Status, ToolError, refuse};
 use overspill_tools::TOOLS;
 use serde_json::{Map, Value, json};
@@ -60,6 +60,12 @@ const FRONTS: &[Front] = &[
         about: "Show the tree of a project",
         positional: &["path"],
     },
+    Front {
+        command: "map",
+        tool: "RepoMap",
+        about: "Show the definitions of a code base that are referred to most",
+        positional: &["path"],
+    },
 ];
 
 /// Flags that people know by a letter.
@@ -90,6 +96,7 @@ pub(crate) fn commands() -> impl Iterator<Item = Command> {
         let is_required =
             |name: &str| required.is_some_and(|names| names.iter().any(|known| known == name));
         let flags = properties(&schema)
+            .filter(|(name, _)| !is_setting(name))
             .map(|(name, property)| flag(front, name, property, is_required(name)));
         let command = Command::new(front.command)
             .about(front.about)
@@ -123,6 +130,11 @@ fn habits() -> [Arg; 4] {
         habit("ignore_case", 'i').hide(true),
         habit("numbers", 'n').hide(true),
     ]
+}
+
+/// Tells whether a parameter is a setting that has a flag for all commands; that flag is its flag then.
+fn is_setting(name: &str) -> bool {
+    setting(name).is_some_and(|setting| setting.has_flag)
 }
 
 fn properties(schema: &Value) -> impl Iterator<Item = (&String, &Value)> {
@@ -202,7 +214,7 @@ pub(crate) fn from_people(matches: &ArgMatches) -> Option<anyhow::Result<ExitCod
 fn params(tool: &dyn AnyTool, matches: &ArgMatches) -> Value {
     let schema = tool.schema();
     let mut params = Map::new();
-    for (name, property) in properties(&schema) {
+    for (name, property) in properties(&schema).filter(|(name, _)| !is_setting(name)) {
         let value = match property.get("type").and_then(Value::as_str) {
             Some("boolean") if matches.get_flag(name) => {
                 Some(json!(property.get("default") != Some(&Value::Bool(true))))

@@ -666,7 +666,15 @@ fn tools_are_listed_with_their_schemas() {
         .collect();
     assert_eq!(
         names,
-        ["Grep", "Read", "LS", "Glob", "RepoStructure", "Run"]
+        [
+            "Grep",
+            "Read",
+            "LS",
+            "Glob",
+            "RepoStructure",
+            "RepoMap",
+            "Run"
+        ]
     );
     for tool in &tools {
         assert_eq!(tool["parameters"]["type"], "object");

@@ -2,7 +2,7 @@
 
 use crate::support::Sandbox;
 
-const COMMANDS: [&str; 17] = [
+const COMMANDS: [&str; 18] = [
     "truncate",
     "run",
     "show",
@@ -11,6 +11,7 @@ const COMMANDS: [&str; 17] = [
     "ls",
     "glob",
     "tree",
+    "map",
     "call",
     "tools",
     "list",

@@ -33,6 +33,8 @@ mod grep_tree;
 mod hook;
 /// The proxy before the servers of an agent, and away again: every format, byte for byte.
 mod install;
+/// The map of a code base, and its cache.
+mod map;
 /// The MCP server: both wires, tools, resources, what each client is sent, and who may call over HTTP.
 mod mcp;
 /// The MCP proxy: what passes byte for byte, what is bounded, and every way for a client or a server to go.

@@ -141,6 +141,7 @@ fn calls_answer_with_text() {
             "fn two() {}",
         ),
         ("LS", json!({ "path": "src" }), "a.rs  24"),
+        ("RepoMap", json!({ "max_tokens": 60 }), "2: fn two()"),
         (
             "Run",
             json!({ "command": "echo out; echo err >&2" }),

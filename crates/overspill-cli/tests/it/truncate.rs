@@ -789,7 +789,8 @@ fn memory_does_not_grow_with_the_output() {
         let peak = peak_memory(child.id()).unwrap();
         drop(stdin);
         let output = sandbox.end(child).quietly(0);
-        assert!(peak < 32 << 10, "{strategy}: {peak} KiB");
+        // The vocabulary with which the journal counts tokens is more than half of it.
+        assert!(peak < 64 << 10, "{strategy}: {peak} KiB");
         assert_eq!(
             output.text().contains("the end"),
             strategy != "head",

@@ -410,6 +410,15 @@ messages! {
     FolderHolds:
         "({n} files)",
         "（{n} 个文件）";
+    MapOf:
+        "Map of '{path}': {n} of {all} definitions in {m} files, those most referred to",
+        "'{path}' 的代码地图：{m} 个文件中被引用最多的 {n} 个定义，共 {all} 个";
+    MapNone:
+        "No definitions found in '{path}'",
+        "在 '{path}' 中没有找到定义";
+    MapSkipped:
+        "[Skipped files: {large} over 1 MiB, {unparsed} that do not parse, {binary} binary.]",
+        "[跳过的文件：超过 1 MiB 的 {large} 个，无法解析的 {unparsed} 个，二进制的 {binary} 个。]";
     EmptyCommand:
         "command must not be empty.",
         "command 不能为空。";

@@ -167,7 +167,7 @@ pub const SETTINGS: &[Setting] = &[
     Setting {
         key: "search_timeout_ms",
         variable: Some("TOOL_OUTPUT_SEARCH_TIMEOUT_MS"),
-        scope: Scope::OnlyTools(&["Grep", "Read", "Glob", "RepoStructure"]),
+        scope: Scope::OnlyTools(&["Grep", "Read", "Glob", "RepoStructure", "RepoMap"]),
         default: "2000",
         doc: "how many milliseconds a search may take, and for Read reaching the lines that were asked for",
         ..PLAIN
@@ -351,6 +351,9 @@ const READING: &[(&str, &str)] = &[
     ("search_timeout_ms", "20000"),
 ];
 
+/// The first map of a large code base takes a while.
+const MAPPING: &[(&str, &str)] = &[("search_timeout_ms", "30000")];
+
 /// What a command prints is long for a reason that may stand anywhere in it, and its error hides best in the middle.
 const RUNNING: &[(&str, &str)] = &[("strategy", "smart")];
 
@@ -384,7 +387,7 @@ pub(crate) const KNOWN_TOOLS: &[KnownTool] = &[
     KnownTool {
         name: "RepoMap",
         aliases: &[],
-        values: &[],
+        values: MAPPING,
     },
     KnownTool {
         name: "Run",

@@ -29,6 +29,7 @@ pub struct Host {
     tools: Option<[Option<String>; 2]>,
     cancelled: Arc<AtomicBool>,
     journal: Option<Arc<dyn Journal>>,
+    cache: Option<PathBuf>,
 }
 
 impl Host {
@@ -51,6 +52,7 @@ impl Host {
             tools: None,
             cancelled: Arc::default(),
             journal: None,
+            cache: None,
         }
     }
 
@@ -91,6 +93,14 @@ impl Host {
     pub(super) fn without_journal(self) -> Host {
         Host {
             journal: None,
+            ..self
+        }
+    }
+
+    /// Says where tools may keep what can be made again. Without such a directory they keep nothing.
+    pub fn with_cache(self, dir: &Path) -> Host {
+        Host {
+            cache: Some(dir.to_owned()),
             ..self
         }
     }
@@ -239,6 +249,11 @@ impl<'h> Context<'h> {
     /// Returns the project directory. No tool may leave it, and to see to that is the tool's own care.
     pub fn root(&self) -> &'h Path {
         &self.host.root
+    }
+
+    /// Returns where what can be made again may be kept, if anywhere. Whoever keeps something there can do without it.
+    pub fn cache(&self) -> Option<&'h Path> {
+        self.host.cache.as_deref()
     }
 
     /// Returns where complete outputs are.

@@ -28,7 +28,7 @@ const FIRST_TIME: Duration = Duration::from_secs(1_735_689_600);
 const TIME_SPAN: Duration = Duration::from_secs(365 * 86_400);
 
 /// Returns the directory with the source, which is fetched if it is not there.
-pub(super) fn prepare(dir: &Path) -> Result<PathBuf> {
+pub(in crate::bench) fn prepare(dir: &Path) -> Result<PathBuf> {
     let tree = dir.join("linux");
     let stamp = dir.join("linux.stamp");
     if stamp.exists() && tree.exists() {

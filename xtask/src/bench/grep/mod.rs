@@ -2,7 +2,7 @@
 //!
 //! Both programs are first checked to find the same, then timed as whole commands with the source in the page cache.
 
-mod kernel;
+pub(super) mod kernel;
 mod same;
 
 use std::collections::HashSet;

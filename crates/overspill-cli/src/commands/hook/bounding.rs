@@ -211,6 +211,10 @@ impl Bounder<'_> {
     /// Notes a result that passes as it is: as a reading of the spill that it is of, or as a call. One that overspill bounded
     /// before was noted then.
     fn note_passed(&self, call: &Call<'_>, text: &str, policy: &Policy<'_>) {
+        // The other stream of a command is no call of its own.
+        if call.part == Part::Stderr {
+            return;
+        }
         match self.spill_of(call.input) {
             Some(spill) => self.host.note_reading(&spill, call.tool),
             None if is_our_tool(call.tool) || is_our_command(call.input) || is_bounded(text) => {}
