@@ -7,8 +7,8 @@ use clap::ArgMatches;
 use overspill::settings::{Effective, Origin, SETTINGS};
 use overspill::{Host, Paths, Settings, notice};
 
-use crate::config;
 use crate::journal::Recorder;
+use crate::{config, summarizer};
 
 /// A call of the program.
 #[derive(Debug)]
@@ -64,6 +64,9 @@ impl App {
         }
         if let Some(dir) = config::cache_directory() {
             host = host.with_cache(&dir);
+        }
+        if let Some(summarizer) = summarizer::of_settings(&effective)? {
+            host = host.with_summarizer(summarizer);
         }
         if matches.get_flag("task-tool") {
             host = host.with_task_tool("Task");

@@ -32,7 +32,11 @@ const VARIABLE_PREFIX: &str = "TOOL_OUTPUT_";
 pub(crate) fn load(root: &Path, chosen: Option<&Path>) -> anyhow::Result<Settings> {
     let mut settings = Settings::new();
     if let Some(path) = find(root, chosen) {
-        settings = settings.with_file(read(&path, root)?);
+        let file = read(&path, root)?;
+        settings = settings.with_file(match is_projects(&path, root, chosen) {
+            true => file.of_project()?,
+            false => file,
+        });
     }
     let mut names = SETTINGS.iter().filter_map(|setting| setting.variable);
     let is_garbled = |name: &&str| variable(name).is_some_and(|value| value.to_str().is_none());
@@ -61,6 +65,11 @@ pub(crate) fn find(root: &Path, chosen: Option<&Path>) -> Option<PathBuf> {
             .flatten()
             .find(|path| path.symlink_metadata().is_ok())
     })
+}
+
+/// Tells whether a file holds only because it lies in the root, which somebody else may have written.
+fn is_projects(path: &Path, root: &Path, chosen: Option<&Path>) -> bool {
+    chosen.is_none() && variable(CONFIG_VARIABLE).is_none() && path == root.join(FILE_NAME)
 }
 
 /// Reads and checks a file. Errors name it relative to the root where it is there.
@@ -110,6 +119,11 @@ pub(crate) fn journal_directory() -> Option<PathBuf> {
 /// Returns the token that callers of the HTTP server must know.
 pub(crate) fn token() -> Option<String> {
     variable(TOKEN_VARIABLE)?.into_string().ok()
+}
+
+/// Returns the key that a variable of the user's choice holds.
+pub(crate) fn secret(name: &str) -> Option<String> {
+    variable(name)?.into_string().ok()
 }
 
 /// Returns where what is too large for memory is held for a while.

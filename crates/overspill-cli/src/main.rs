@@ -11,6 +11,7 @@ mod output;
 mod people;
 mod progress;
 mod signals;
+mod summarizer;
 
 use std::process::ExitCode;
 

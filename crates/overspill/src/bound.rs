@@ -5,6 +5,7 @@
 //! caller as an error: the preview stays bounded and the notice tells why the whole was not saved.
 
 mod saving;
+mod summary;
 
 use std::borrow::Cow;
 
@@ -12,6 +13,9 @@ use serde::Serialize;
 
 pub(crate) use self::saving::Kept;
 use self::saving::Saving;
+use self::summary::Controls;
+pub use self::summary::{Lack, Summaries, Summarizer, SummaryRequest};
+pub(crate) use self::summary::{Remark, Source, summarized, too_long};
 use crate::cut::{Preview, is_over};
 use crate::guard::guard;
 use crate::hint::Reach;
@@ -49,6 +53,8 @@ pub struct Policy<'s> {
     pub keeping: Keeping<'s>,
     /// Who hears of it.
     pub record: Record<'s>,
+    /// Who writes summaries, for the strategy of that name.
+    pub summaries: Summaries<'s>,
 }
 
 /// Where complete outputs go.
@@ -88,13 +94,14 @@ impl Policy<'_> {
             tool: tool.to_owned(),
             keeping: Keeping::Nowhere("there is no store"),
             record: Record::default(),
+            summaries: Summaries::default(),
         }
     }
 
-    /// Returns what is kept of an output that only the guard cuts: both ends, or what matters.
+    /// Returns what is kept of an output that only the guard cuts: both ends, what matters, or a summary.
     pub(crate) fn guarded_strategy(&self) -> Strategy {
         match self.strategy {
-            Strategy::Smart => Strategy::Smart,
+            Strategy::Smart | Strategy::Summarize => self.strategy,
             Strategy::Head | Strategy::Tail | Strategy::HeadTail => Strategy::HeadTail,
         }
     }
@@ -329,6 +336,7 @@ impl<'p> Sink<'p> {
         outcome: Outcome,
         chars: impl Fn(&Bounded<'_>) -> usize,
     ) -> Bounded<'static> {
+        let controls = Controls::of(self.terminal.as_ref());
         self.end();
         let policy = self.policy;
         let is_within = |bounded: &Bounded<'_>| {
@@ -350,7 +358,20 @@ impl<'p> Sink<'p> {
             policy.guarded_strategy()
         };
         let saving = std::mem::replace(&mut self.saving, Saving::Lost(String::new()));
-        let kept = saving.settle(policy);
+        let mut kept = saving.settle(policy);
+        let strategy = match strategy {
+            Strategy::Summarize => match self.summarized(&kept, outcome, controls, is_within) {
+                Ok(cut) => {
+                    self.note_cut(&cut, &policy.limits);
+                    return cut;
+                }
+                Err(remark) => {
+                    kept = kept.remarked(remark);
+                    Strategy::HeadTail
+                }
+            },
+            other => other,
+        };
         // Under a guard the preview gets what the notice leaves, so that the notice survives whole.
         let notice_chars = kept.hint(policy, outcome, u64::MAX).chars().count() + REMOVED_CHARS;
         let mut room = policy
@@ -482,7 +503,7 @@ impl Composed {
         };
         let content = match strategy {
             Strategy::Tail => format!("{notice}\n\n{text}"),
-            Strategy::Head | Strategy::HeadTail | Strategy::Smart => {
+            Strategy::Head | Strategy::HeadTail | Strategy::Smart | Strategy::Summarize => {
                 format!("{text}\n\n{notice}")
             }
         };

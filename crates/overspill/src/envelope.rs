@@ -7,7 +7,9 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use crate::bound::{Composed, Keeping, Kept, Policy, Truncated, Truncation};
+use crate::bound::{
+    Composed, Keeping, Kept, Policy, Remark, Source, Truncated, Truncation, summarized, too_long,
+};
 use crate::cut::{Cut, Preview, cut, cut_for, is_only_clipped, is_over};
 use crate::journal::{Ending, Limit, Text};
 use crate::json as layout;
@@ -244,12 +246,21 @@ impl Envelope {
             policy.note_whole(payload.text().as_bytes());
             return self;
         }
-        let kept = self.keep(&payload, policy, source);
-        let strategy = if is_cut {
+        let mut kept = self.keep(&payload, policy, source);
+        let mut strategy = if is_cut {
             policy.strategy
         } else {
             policy.guarded_strategy()
         };
+        if strategy == Strategy::Summarize {
+            match self.summarized(&payload, &kept, policy) {
+                Ok(envelope) => {
+                    envelope.note_cut(payload.text(), &kept, policy);
+                    return envelope;
+                }
+                Err(remark) => (kept, strategy) = (kept.remarked(remark), Strategy::HeadTail),
+            }
+        }
         let bounded = self.cut(&payload, strategy, &kept, policy);
         let bounded = bounded.unwrap_or_else(|| self.clone());
         bounded.note_cut(payload.text(), &kept, policy);
@@ -324,6 +335,31 @@ impl Envelope {
 
     fn is_within(&self, max_result_chars: Option<usize>) -> bool {
         max_result_chars.is_none_or(|max| self.to_json().chars().count() <= max)
+    }
+
+    /// Returns the envelope with a summary in place of the data, if the whole is saved and the guard has room for it.
+    fn summarized(
+        &self,
+        payload: &Payload<'_>,
+        kept: &Kept,
+        policy: &Policy<'_>,
+    ) -> Result<Envelope, Remark> {
+        let text = payload.text();
+        if kept.saved().is_none() {
+            return Err(None);
+        }
+        let original = Size::of(text.as_bytes());
+        let bare = Preview::of_summary(original, "");
+        let around = self.with_cut(&bare, Strategy::Summarize, kept, policy);
+        let around_chars = around.to_json().chars().count() + notice::REMARK_CHARS;
+        let summary = summarized(policy, &Source::Text(text), around_chars)?;
+        let marked = kept.clone().remarked(Some(summary.mark));
+        let preview = Preview::of_summary(original, &summary.text);
+        let envelope = self.with_cut(&preview, Strategy::Summarize, &marked, policy);
+        match envelope.is_within(policy.max_result_chars) {
+            true => Ok(envelope),
+            false => Err(too_long(policy)),
+        }
     }
 
     /// Returns the envelope with preview and record of a cut in place of the data.

@@ -27,7 +27,10 @@ mod text;
 mod tokens;
 mod tool;
 
-pub use bound::{Bounded, Keeping, Paths, Policy, Sink, Truncated, Truncation, bound};
+pub use bound::{
+    Bounded, Keeping, Lack, Paths, Policy, Sink, Summaries, Summarizer, SummaryRequest, Truncated,
+    Truncation, bound,
+};
 pub use cut::{Cut, Gap, GapStyle, Part, Preview, cut};
 pub use envelope::{Code, Envelope, Failure, Status};
 pub use error::{Error, ErrorKind, io_cause};

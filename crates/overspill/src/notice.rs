@@ -22,6 +22,9 @@ const REMOVED_BYTES: usize = 100;
 /// The most bytes that a notice quotes of a reason.
 const REASON_BYTES: usize = 200;
 
+/// The most chars of what a notice says of a summary, or of there being none.
+pub(crate) const REMARK_CHARS: usize = 300;
+
 /// The language of what a model reads.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
@@ -76,6 +79,8 @@ pub enum Rest<'a> {
         id: &'a str,
         /// The first line that is not shown, or not all of it.
         next: u64,
+        /// What is to be known of what is shown: that it is a summary, or why it is none.
+        remark: Option<&'a str>,
     },
     /// Nowhere.
     Lost {
@@ -225,13 +230,21 @@ pub fn more_matches(matches: u64, lang: Lang) -> String {
 /// Returns what the agent is told: how the call went, where the whole is, and how to get at it.
 pub fn hint(outcome: Outcome, rest: &Rest<'_>, reach: &Reach, lang: Lang) -> String {
     match rest {
-        Rest::Saved { path, id, next } => {
+        Rest::Saved {
+            path,
+            id,
+            next,
+            remark,
+        } => {
             let first = match outcome {
                 Outcome::Succeeded => Message::SavedAfterSuccess,
                 Outcome::Failed => Message::SavedAfterFailure,
                 Outcome::Unknown => Message::Saved,
             };
             let mut hint = first.say(lang, &[("path", path)]);
+            if let Some(remark) = remark {
+                hint = format!("{hint}\n{remark}");
+            }
             for way in ways(reach, id, *next, lang) {
                 // A way that is too long to say, for the paths in it, is left out.
                 if hint.len() - path.len() + 1 + way.len() <= NOTICE_BYTES - REMOVED_BYTES {
@@ -246,7 +259,7 @@ pub fn hint(outcome: Outcome, rest: &Rest<'_>, reach: &Reach, lang: Lang) -> Str
                 Outcome::Failed => Message::LostAfterFailure,
                 Outcome::Unknown => Message::Lost,
             };
-            let why = &why[..edge::floor(why, why.floor_char_boundary(REASON_BYTES))];
+            let why = reason(why);
             format!(
                 "{}\n{}",
                 first.say(lang, &[("why", why)]),
@@ -254,6 +267,16 @@ pub fn hint(outcome: Outcome, rest: &Rest<'_>, reach: &Reach, lang: Lang) -> Str
             )
         }
     }
+}
+
+/// Returns what is said of an output for which there is no summary.
+pub(crate) fn no_summary(why: &str, lang: Lang) -> String {
+    Message::NoSummary.say(lang, &[("why", reason(why))])
+}
+
+/// Returns as much of a reason as a notice quotes.
+fn reason(why: &str) -> &str {
+    &why[..edge::floor(why, why.floor_char_boundary(REASON_BYTES))]
 }
 
 /// Says how the spill can be got at, naming only what the agent has.
@@ -362,6 +385,7 @@ mod tests {
                         path: "p",
                         id: "00000000",
                         next: 7,
+                        remark: None,
                     },
                     &Reach::with_task("Task"),
                     lang,
@@ -381,6 +405,7 @@ mod tests {
             path: "tool-output/x.txt",
             id: "0abc0def",
             next: 7,
+            remark: None,
         };
         let say = |reach: &Reach| hint(Outcome::Succeeded, &rest, reach, Lang::En);
         insta::assert_snapshot!(say(&Reach::default()), @r"

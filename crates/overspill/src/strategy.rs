@@ -15,15 +15,18 @@ pub enum Strategy {
     HeadTail,
     /// The lines that matter wherever they stand, with some of both ends.
     Smart,
+    /// A summary by a model, of what is in the store. Where there is none, and for every cut by itself, both ends.
+    Summarize,
 }
 
 impl Strategy {
     /// Every strategy, in the order that help lists them.
-    pub const ALL: [Strategy; 4] = [
+    pub const ALL: [Strategy; 5] = [
         Strategy::Head,
         Strategy::Tail,
         Strategy::HeadTail,
         Strategy::Smart,
+        Strategy::Summarize,
     ];
 
     /// Returns the name used in configuration and records.
@@ -33,6 +36,7 @@ impl Strategy {
             Strategy::Tail => "tail",
             Strategy::HeadTail => "head_tail",
             Strategy::Smart => "smart",
+            Strategy::Summarize => "summarize",
         }
     }
 

@@ -77,46 +77,52 @@ fn setting(sandbox: &Sandbox, flags: &[&str], key: &str) -> (String, String) {
 fn what_is_built_in() {
     let sandbox = Sandbox::new();
     insta::assert_snapshot!(sandbox.run(&["config", "show"]).quietly(0).text(), @"
-    max_lines                        2000         built in
-    max_bytes                        51200        built in
-    max_chars                        off          built in
-    max_tokens                       off          built in
-    max_line_chars                   off          built in
-    strategy                         head         built in
-    preset                           off          built in
-    encoding                         o200k_base   built in
-    max_result_chars                 off          built in
-    store_dir                        tool-output  built in
-    retention_days                   7            built in
-    max_store_bytes                  off          built in
-    journal                          on           built in
-    language                         en           built in
-    summarization.enabled            false        built in
-    summarization.model              qwen-turbo   built in
-    summarization.max_input_chars    50000        built in
-    summarization.trigger_threshold  20000        built in
+    max_lines                        2000            built in
+    max_bytes                        51200           built in
+    max_chars                        off             built in
+    max_tokens                       off             built in
+    max_line_chars                   off             built in
+    strategy                         head            built in
+    preset                           off             built in
+    encoding                         o200k_base      built in
+    max_result_chars                 off             built in
+    store_dir                        tool-output     built in
+    retention_days                   7               built in
+    max_store_bytes                  off             built in
+    journal                          on              built in
+    language                         en              built in
+    summarization.enabled            off             built in
+    summarization.base_url           off             built in
+    summarization.model              qwen-turbo      built in
+    summarization.api_key_env        OPENAI_API_KEY  built in
+    summarization.max_input_chars    50000           built in
+    summarization.trigger_threshold  20000           built in
+    summarization.timeout_ms         30000           built in
     ");
     insta::assert_snapshot!(sandbox.run(&["config", "show", "--tool", "Grep"]).quietly(0).text(), @"
-    max_lines                        2000         built in for Grep
-    max_bytes                        off          built in for Grep
-    max_chars                        262144       built in for Grep
-    max_tokens                       25000        built in for Grep
-    max_line_chars                   2000         built in for Grep
-    strategy                         head         built in
-    preset                           off          built in
-    encoding                         o200k_base   built in
-    show_context                     0            built in
-    search_timeout_ms                2000         built in
-    max_result_chars                 off          built in
-    store_dir                        tool-output  built in
-    retention_days                   7            built in
-    max_store_bytes                  off          built in
-    journal                          on           built in
-    language                         en           built in
-    summarization.enabled            false        built in
-    summarization.model              qwen-turbo   built in
-    summarization.max_input_chars    50000        built in
-    summarization.trigger_threshold  20000        built in
+    max_lines                        2000            built in for Grep
+    max_bytes                        off             built in for Grep
+    max_chars                        262144          built in for Grep
+    max_tokens                       25000           built in for Grep
+    max_line_chars                   2000            built in for Grep
+    strategy                         head            built in
+    preset                           off             built in
+    encoding                         o200k_base      built in
+    show_context                     0               built in
+    search_timeout_ms                2000            built in
+    max_result_chars                 off             built in
+    store_dir                        tool-output     built in
+    retention_days                   7               built in
+    max_store_bytes                  off             built in
+    journal                          on              built in
+    language                         en              built in
+    summarization.enabled            off             built in
+    summarization.base_url           off             built in
+    summarization.model              qwen-turbo      built in
+    summarization.api_key_env        OPENAI_API_KEY  built in
+    summarization.max_input_chars    50000           built in
+    summarization.trigger_threshold  20000           built in
+    summarization.timeout_ms         30000           built in
     ");
 }
 
@@ -134,9 +140,9 @@ fn three_values_from_three_places_name_their_origins() {
     assert_eq!(
         three,
         [
-            "max_lines                        123          file overspill.yaml line 3",
-            "max_bytes                        4096         environment TOOL_OUTPUT_MAX_BYTES",
-            "max_chars                        789          flag --max-chars",
+            "max_lines                        123             file overspill.yaml line 3",
+            "max_bytes                        4096            environment TOOL_OUTPUT_MAX_BYTES",
+            "max_chars                        789             flag --max-chars",
         ]
     );
 }
@@ -385,25 +391,28 @@ fn the_yaml_of_the_seed_is_accepted_and_means_what_it_says() {
         )
     );
     insta::assert_snapshot!(sandbox.run(&["config", "show", "--tool", "read_file"]).quietly(0).text(), @"
-    max_lines                        200          file overspill.yaml line 17
-    max_bytes                        off          built in for Read
-    max_chars                        5000         file overspill.yaml line 16
-    max_tokens                       25000        built in for Read
-    max_line_chars                   2000         built in for Read
-    strategy                         head_tail    file overspill.yaml line 7
-    preset                           off          built in
-    encoding                         o200k_base   built in
-    search_timeout_ms                20000        built in for Read
-    max_result_chars                 off          built in
-    store_dir                        tool-output  built in
-    retention_days                   7            built in
-    max_store_bytes                  off          built in
-    journal                          on           built in
-    language                         en           built in
-    summarization.enabled            false        file overspill.yaml line 29
-    summarization.model              qwen-turbo   file overspill.yaml line 30
-    summarization.max_input_chars    50000        file overspill.yaml line 31
-    summarization.trigger_threshold  20000        file overspill.yaml line 32
+    max_lines                        200             file overspill.yaml line 17
+    max_bytes                        off             built in for Read
+    max_chars                        5000            file overspill.yaml line 16
+    max_tokens                       25000           built in for Read
+    max_line_chars                   2000            built in for Read
+    strategy                         head_tail       file overspill.yaml line 7
+    preset                           off             built in
+    encoding                         o200k_base      built in
+    search_timeout_ms                20000           built in for Read
+    max_result_chars                 off             built in
+    store_dir                        tool-output     built in
+    retention_days                   7               built in
+    max_store_bytes                  off             built in
+    journal                          on              built in
+    language                         en              built in
+    summarization.enabled            off             file overspill.yaml line 29
+    summarization.base_url           off             built in
+    summarization.model              qwen-turbo      file overspill.yaml line 30
+    summarization.api_key_env        OPENAI_API_KEY  built in
+    summarization.max_input_chars    50000           file overspill.yaml line 31
+    summarization.trigger_threshold  20000           file overspill.yaml line 32
+    summarization.timeout_ms         30000           built in
     ");
 
     // S2's numbers: 40 % of 10000 - 200 at either end.
@@ -607,7 +616,7 @@ fn a_wrong_file_is_named_with_line_key_and_what_is_expected() {
         "default: {max_lines: 5\n",
         "language: fr\n",
         "retention_days: -1\n",
-        "summarization:\n  enabled: true\n",
+        "summarization:\n  enabled: yes\n",
         "permissions:\n  - {permission: task, action: allow}\n",
         "permissions:\n  - {permission: task, pattern: \"*\", action: maybe}\n",
         "default:\n  max_lines: 5\n---\ndefault:\n  max_lines: 6\n",
@@ -654,7 +663,7 @@ fn a_wrong_file_is_named_with_line_key_and_what_is_expected() {
     default:\n  max_bytes: 10k
       overspill: `overspill.yaml` line 2: `max_bytes` is `10k`, expected a size in bytes from 1 such as `51200` or `50KiB`, or `off`
     default:\n  strategy: middle
-      overspill: `overspill.yaml` line 2: `strategy` is `middle`, expected `head`, `tail`, `head_tail` or `smart`
+      overspill: `overspill.yaml` line 2: `strategy` is `middle`, expected `head`, `tail`, `head_tail`, `smart` or `summarize`
     default:\n  max_lines: 1\n  max_lines: 2
       overspill: `overspill.yaml` line 3: `max_lines` stands twice
     default:\n  strategy: head\n  direction: tail
@@ -679,8 +688,8 @@ fn a_wrong_file_is_named_with_line_key_and_what_is_expected() {
       overspill: `overspill.yaml` line 1: `language` is `fr`, expected `en` or `zh`
     retention_days: -1
       overspill: `overspill.yaml` line 1: `retention_days` is `-1`, expected a whole number from 0
-    summarization:\n  enabled: true
-      overspill: `overspill.yaml` line 2: `enabled` is `true`, expected `false`: this version has no summaries
+    summarization:\n  enabled: yes
+      overspill: `overspill.yaml` line 2: `enabled` is `yes`, expected `true` or `false`
     permissions:\n  - {permission: task, action: allow}
       overspill: `overspill.yaml` line 2: a rule of `permissions` needs `pattern`, a word
     permissions:\n  - {permission: task, pattern: \"*\", action: maybe}
@@ -744,7 +753,7 @@ fn a_wrong_value_is_named_with_its_source_and_what_is_expected() {
     TOOL_OUTPUT_MAX_BYTES=-1 truncate
       overspill: `TOOL_OUTPUT_MAX_BYTES` is `-1`, expected a size in bytes from 1 such as `51200` or `50KiB`, or `off`
     TOOL_OUTPUT_TRUNCATE_DIRECTION=up truncate
-      overspill: `TOOL_OUTPUT_TRUNCATE_DIRECTION` is `up`, expected `head`, `tail`, `head_tail` or `smart`
+      overspill: `TOOL_OUTPUT_TRUNCATE_DIRECTION` is `up`, expected `head`, `tail`, `head_tail`, `smart` or `summarize`
     TOOL_OUTPUT_RETENTION_DAYS=week truncate
       overspill: `TOOL_OUTPUT_RETENTION_DAYS` is `week`, expected a whole number from 0
     OVERSPILL_CONFIG=none.yaml truncate
@@ -760,9 +769,9 @@ fn a_wrong_value_is_named_with_its_source_and_what_is_expected() {
     truncate --max-tokens 99999999999999999999999
       overspill: `--max-tokens` is `99999999999999999999999`, expected a whole number from 1, or `off`
     truncate --strategy middle
-      overspill: `--strategy` is `middle`, expected `head`, `tail`, `head_tail` or `smart`
+      overspill: `--strategy` is `middle`, expected `head`, `tail`, `head_tail`, `smart` or `summarize`
     --strategy middle
-      overspill: `--strategy` is `middle`, expected `head`, `tail`, `head_tail` or `smart`
+      overspill: `--strategy` is `middle`, expected `head`, `tail`, `head_tail`, `smart` or `summarize`
     truncate --preset csv
       overspill: `--preset` is `csv`, expected `code`, `log`, `error` or `smart`
     truncate --encoding gpt2

@@ -53,5 +53,7 @@ mod show;
 mod stats;
 /// The store: what is in it, what stays, what goes, and what happens when it cannot be written.
 mod store;
+/// Summaries by a model, and every way for it to fail.
+mod summarize;
 /// Bounding a file or a pipe.
 mod truncate;

@@ -25,7 +25,7 @@ fn fixture() -> String {
 }
 
 /// The proxy with flags, before the server with arguments.
-fn command(sandbox: &Sandbox, flags: &[&str], arguments: &[&str]) -> Command {
+pub(crate) fn command(sandbox: &Sandbox, flags: &[&str], arguments: &[&str]) -> Command {
     let fixture = fixture();
     sandbox.command(
         &[
@@ -56,7 +56,7 @@ fn texts(texts: &[&str]) -> Value {
 
 /// Has the server answer a call with a result, and returns what the client gets of it.
 #[track_caller]
-fn relayed(peer: &mut Peer, tool: &str, result: &Value) -> Value {
+pub(crate) fn relayed(peer: &mut Peer, tool: &str, result: &Value) -> Value {
     peer.call(tool, &json!({ "raw": line(result) }))
 }
 

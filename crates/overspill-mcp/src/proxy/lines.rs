@@ -13,8 +13,8 @@ use crate::pipes::Output;
 /// How much is read at once.
 const CHUNK_BYTES: usize = 64 << 10;
 
-/// A message of more bytes is worked on where others do not wait for it.
-const LONG_BYTES: u64 = 256 << 10;
+/// A message of more bytes is worked on where others do not wait for it: it may be long, and a model may be asked about it.
+const LONG_BYTES: u64 = 16 << 10;
 
 /// Hears what is said to the user, beside the messages.
 pub trait Report: Send + Sync {

@@ -1,6 +1,6 @@
 //! Where the bytes of an output go while it is bounded, and what became of them.
 
-use super::{Keeping, Paths, Policy};
+use super::{Keeping, Paths, Policy, Remark};
 use crate::error::Error;
 use crate::notice::{self, Outcome, Rest};
 use crate::store::{Format, Saved, Spill};
@@ -62,7 +62,13 @@ impl<'p> Saving<'p> {
 /// What became of the whole output.
 #[derive(Clone, Debug)]
 pub(crate) enum Kept {
-    Saved { saved: Saved, shown: String },
+    Saved {
+        saved: Saved,
+        /// Its path as the agent can use it.
+        shown: String,
+        /// What else the notice says: that a summary is shown, or why not.
+        remark: Remark,
+    },
     Lost(String),
 }
 
@@ -77,11 +83,16 @@ impl Kept {
                 },
             ) => {
                 let shown = store.absolute(&saved.path);
-                Kept::Saved { saved, shown }
+                Kept::Saved {
+                    saved,
+                    shown,
+                    remark: None,
+                }
             }
             (Ok(saved), _) => Kept::Saved {
                 shown: saved.path.clone(),
                 saved,
+                remark: None,
             },
             (Err(error), _) => Kept::Lost(error.to_string()),
         }
@@ -93,9 +104,18 @@ impl Kept {
             Kept::Saved { shown, .. } => Kept::Saved {
                 saved: whole,
                 shown,
+                remark: None,
             },
             lost => lost,
         }
+    }
+
+    /// Has the notice say something more.
+    pub(crate) fn remarked(mut self, said: Remark) -> Kept {
+        if let Kept::Saved { remark, .. } = &mut self {
+            *remark = said;
+        }
+        self
     }
 
     pub(crate) fn saved(&self) -> Option<&Saved> {
@@ -114,10 +134,15 @@ impl Kept {
 
     pub(crate) fn hint(&self, policy: &Policy<'_>, outcome: Outcome, next: u64) -> String {
         let rest = match self {
-            Kept::Saved { saved, shown } => Rest::Saved {
+            Kept::Saved {
+                saved,
+                shown,
+                remark,
+            } => Rest::Saved {
                 path: shown,
                 id: saved.id.as_str(),
                 next,
+                remark: remark.as_deref(),
             },
             Kept::Lost(why) => Rest::Lost { why },
         };

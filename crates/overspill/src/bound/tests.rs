@@ -60,7 +60,9 @@ fn over_a_limit_the_whole_is_saved_and_the_message_says_so() {
         let expected = match strategy {
             Strategy::Head => format!("{preview}\n\n...46 lines truncated...\n\n{hint}"),
             Strategy::Tail => format!("...46 lines truncated...\n\n{hint}"),
-            Strategy::HeadTail | Strategy::Smart => format!("{preview}\n\n{hint}"),
+            Strategy::HeadTail | Strategy::Smart | Strategy::Summarize => {
+                format!("{preview}\n\n{hint}")
+            }
         };
         assert!(cut.content.starts_with(&expected), "{}", cut.content);
         assert_eq!(cut.preview, preview);

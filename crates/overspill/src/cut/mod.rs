@@ -204,7 +204,9 @@ impl<'t> Ends<'t> {
         match strategy {
             Strategy::Head => head::cut(self, limits, first),
             Strategy::Tail => tail::cut(self, limits, first),
-            Strategy::HeadTail | Strategy::Smart => both::cut(self, limits, first),
+            Strategy::HeadTail | Strategy::Smart | Strategy::Summarize => {
+                both::cut(self, limits, first)
+            }
         }
     }
 

@@ -40,6 +40,8 @@ pub enum Part<'t> {
         /// What bounds that line, too.
         limits: Limits,
     },
+    /// A summary stands for the output.
+    Summary(Cow<'t, str>),
 }
 
 /// What was left out between two kept parts.
@@ -125,10 +127,23 @@ impl<'t> Preview<'t> {
         )
     }
 
+    /// Returns what is shown of an output that a summary stands for. Nothing of the output itself is.
+    pub(crate) fn of_summary(original: Size, summary: &'t str) -> Self {
+        Preview::new(
+            vec![Part::Summary(Cow::Borrowed(summary))],
+            Removed {
+                count: original.bytes,
+                unit: Unit::Bytes,
+            },
+            original,
+            Size::of(summary.as_bytes()),
+        )
+    }
+
     /// Returns the preview as text. Words in it (the marker of a gap) are in `lang`.
     pub fn text(&self, lang: Lang) -> Cow<'_, str> {
         match &self.parts[..] {
-            [Part::Text(text)] => Cow::Borrowed(text),
+            [Part::Text(text) | Part::Summary(text)] => Cow::Borrowed(text),
             parts => Cow::Owned(parts.iter().map(|part| part.text(lang)).collect()),
         }
     }
@@ -163,7 +178,7 @@ impl<'t> Preview<'t> {
         &self.reasons
     }
 
-    /// Tells whether a gap's marker in the preview already says how much was left out.
+    /// Tells whether nothing more is to be said of how much was left out: a gap's marker says it, or a summary stands for all.
     pub fn says_removed(&self) -> bool {
         self.parts.iter().any(|part| {
             matches!(
@@ -171,7 +186,7 @@ impl<'t> Preview<'t> {
                 Part::Gap(Gap {
                     style: GapStyle::Paragraph | GapStyle::SizeLine | GapStyle::Lines,
                     ..
-                })
+                }) | Part::Summary(_)
             )
         })
     }
@@ -201,7 +216,7 @@ impl<'t> Preview<'t> {
 impl Part<'_> {
     fn text(&self, lang: Lang) -> Cow<'_, str> {
         match self {
-            Part::Text(text) => Cow::Borrowed(text),
+            Part::Text(text) | Part::Summary(text) => Cow::Borrowed(text),
             Part::Gap(gap) => notice::marker(gap, lang),
             Part::Omitted { first, last } => Cow::Owned(notice::omitted(*first, *last, lang)),
             Part::Binary { bytes, limits } => {
@@ -218,6 +233,7 @@ impl Part<'_> {
     fn into_owned(self) -> Part<'static> {
         match self {
             Part::Text(text) => Part::Text(Cow::Owned(text.into_owned())),
+            Part::Summary(text) => Part::Summary(Cow::Owned(text.into_owned())),
             Part::Gap(gap) => Part::Gap(gap),
             Part::Omitted { first, last } => Part::Omitted { first, last },
             Part::Binary { bytes, limits } => Part::Binary { bytes, limits },

@@ -279,7 +279,11 @@ fn members(setting: &'static Setting) -> impl Iterator<Item = (String, Json)> {
             { "type": "integer", "minimum": 1 }, { "type": "string", "pattern": "^[0-9]+ ?([KMG]iB|B)?$" }, { "enum": ["off", null] }
         ]}),
         Kind::Count => json!({ "type": "integer", "minimum": 0 }),
-        Kind::Never => json!({ "const": false }),
+        Kind::Timeout => json!({ "type": "integer", "minimum": 1 }),
+        Kind::Address => json!({ "anyOf": [
+            { "type": "string", "pattern": "^https?://[^\\s@?#]+$" }, { "enum": ["off", null] }
+        ]}),
+        Kind::Variable => json!({ "type": "string", "pattern": "^[A-Za-z_][A-Za-z0-9_]*$" }),
         Kind::Path | Kind::Text => json!({ "type": "string", "minLength": 1 }),
         Kind::Switch => json!({ "enum": ["on", "off", true, false] }),
         Kind::Strategy | Kind::Preset | Kind::Encoding | Kind::Lang => {

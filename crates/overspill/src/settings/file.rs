@@ -1,7 +1,9 @@
 //! What a configuration file says.
 
 use super::yaml::{self, Key, Node, NodeKind, Trouble, quote};
-use super::{CLIENTS, KNOWN_TOOLS, SETTINGS, Scope, Setting, Value, plain_name, setting};
+use super::{
+    CLIENTS, KNOWN_TOOLS, SETTINGS, Scope, Setting, USERS_OWN, Value, plain_name, setting,
+};
 use crate::error::{Error, ErrorKind};
 use crate::hint::{Action, Rule};
 
@@ -66,6 +68,25 @@ impl FileSettings {
             )
         })?;
         Ok(file)
+    }
+
+    /// Takes the file for that of a project, which one may only look into: it must not choose where outputs are sent, nor
+    /// which variable of the user goes with them.
+    pub fn of_project(self) -> Result<Self, Error> {
+        let is_users = |written: &&Written| USERS_OWN.contains(&written.key);
+        let Some(written) = self.summarization.iter().find(is_users) else {
+            return Ok(self);
+        };
+        let own = setting(written.key).and_then(|setting| setting.variable);
+        let message = format!(
+            "`{}` line {}: `{}` is not taken from a project's file, since outputs are sent by it",
+            self.name, written.line, written.key
+        );
+        let hint = format!(
+            "set `{}`, or put it into your own file: the one in the user's configuration directory, or one named by `--config`",
+            own.unwrap_or_default()
+        );
+        Err(Error::new(ErrorKind::Settings, message).with_hint(hint))
     }
 
     fn read(&mut self, text: &str) -> Result<(), Trouble> {

@@ -137,7 +137,7 @@ pub const SETTINGS: &[Setting] = &[
         variable: Some("TOOL_OUTPUT_TRUNCATE_DIRECTION"),
         kind: Kind::Strategy,
         default: "head",
-        doc: "what is kept: the start, the end, both, or the lines that matter",
+        doc: "what is kept: the start, the end, both, the lines that matter, or a summary by a model",
         ..PLAIN
     },
     Setting {
@@ -242,39 +242,75 @@ pub const SETTINGS: &[Setting] = &[
     },
     Setting {
         key: "enabled",
+        variable: Some("TOOL_OUTPUT_SUMMARIZATION_ENABLED"),
         scope: Scope::Summarization,
         has_flag: false,
-        kind: Kind::Never,
-        default: "false",
-        doc: "summaries by a model; this version has none, so only `false` is accepted",
+        kind: Kind::Switch,
+        default: "off",
+        doc: "the master switch of the strategy `summarize`, since a model costs money and is sent outputs",
+        ..PLAIN
+    },
+    Setting {
+        key: "base_url",
+        variable: Some("TOOL_OUTPUT_SUMMARIZATION_BASE_URL"),
+        scope: Scope::Summarization,
+        has_flag: false,
+        kind: Kind::Address,
+        doc: "where the model is: an OpenAI-compatible endpoint, to which `/chat/completions` is added; not taken from a project's file",
         ..PLAIN
     },
     Setting {
         key: "model",
+        variable: Some("TOOL_OUTPUT_SUMMARIZATION_MODEL"),
         scope: Scope::Summarization,
         has_flag: false,
         kind: Kind::Text,
         default: "qwen-turbo",
-        doc: "the model that would write summaries",
+        doc: "the model that writes summaries",
+        ..PLAIN
+    },
+    Setting {
+        key: "api_key_env",
+        variable: Some("TOOL_OUTPUT_SUMMARIZATION_API_KEY_ENV"),
+        scope: Scope::Summarization,
+        has_flag: false,
+        kind: Kind::Variable,
+        default: "OPENAI_API_KEY",
+        doc: "the environment variable that holds the key, if the model wants one; not taken from a project's file",
         ..PLAIN
     },
     Setting {
         key: "max_input_chars",
+        variable: Some("TOOL_OUTPUT_SUMMARIZATION_MAX_INPUT_CHARS"),
         scope: Scope::Summarization,
         has_flag: false,
         default: "50000",
-        doc: "how many chars that model would be given",
+        doc: "how many chars of an output the model is given; what matters is chosen as by `smart`",
         ..PLAIN
     },
     Setting {
         key: "trigger_threshold",
+        variable: Some("TOOL_OUTPUT_SUMMARIZATION_TRIGGER_THRESHOLD"),
         scope: Scope::Summarization,
         has_flag: false,
         default: "20000",
-        doc: "from how many chars on an output would be summarized",
+        doc: "an output of more chars is summarized; a shorter one that is over its limits is cut as by `head_tail`",
+        ..PLAIN
+    },
+    Setting {
+        key: "timeout_ms",
+        variable: Some("TOOL_OUTPUT_SUMMARIZATION_TIMEOUT_MS"),
+        scope: Scope::Summarization,
+        has_flag: false,
+        kind: Kind::Timeout,
+        default: "30000",
+        doc: "how many milliseconds a summary may take, all attempts together",
         ..PLAIN
     },
 ];
+
+/// Those that a project's file may not have: where outputs are sent, and the variable that goes with them.
+pub(crate) const USERS_OWN: [&str; 2] = ["base_url", "api_key_env"];
 
 /// Returns the setting of a key or one of its aliases.
 pub fn setting(key: &str) -> Option<&'static Setting> {

@@ -8,6 +8,7 @@ use super::client::SIZES;
 use super::file::{FileSettings, Written};
 use super::yaml::quote;
 use super::{Client, KNOWN_TOOLS, PRESETS, SETTINGS, Scope, Setting, Value, plain_name, setting};
+use crate::bound::{Lack, Summaries, Summarizer};
 use crate::error::{Error, ErrorKind};
 use crate::hint::{Reach, Rule, is_allowed, wildcard};
 use crate::limits::Limits;
@@ -388,6 +389,33 @@ impl Effective {
     /// Returns the value of a setting that is a number; nothing if it is off.
     pub fn number(&self, key: &str) -> Option<usize> {
         self.count(key)
+    }
+
+    /// Returns the value of a setting that is a word; nothing if it is off.
+    pub fn text(&self, key: &str) -> Option<&str> {
+        match self.values.get(key) {
+            Some((Value::Text(text), _)) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// Returns who writes summaries, and of which outputs. `summarizer` is what does, if the user wants any.
+    pub(crate) fn summaries<'s>(&self, summarizer: Option<&'s dyn Summarizer>) -> Summaries<'s> {
+        let lack = if self.text("enabled").is_none() {
+            Some(Lack::Switch)
+        } else if self.text("base_url").is_none() && summarizer.is_none() {
+            Some(Lack::Address)
+        } else {
+            None
+        };
+        Summaries {
+            writer: match lack {
+                Some(lack) => Err(lack),
+                None => summarizer.ok_or(Lack::Summarizer),
+            },
+            trigger_threshold: self.count("trigger_threshold").unwrap_or(0),
+            max_input_chars: self.count("max_input_chars"),
+        }
     }
 
     fn count(&self, key: &str) -> Option<usize> {

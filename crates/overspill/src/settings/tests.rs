@@ -221,7 +221,7 @@ fn mistakes_in_a_file_are_named_in_one_line() {
         ),
         (
             "default:\n  strategy: middle\n",
-            "line 2: `strategy` is `middle`, expected `head`, `tail`, `head_tail` or `smart`",
+            "line 2: `strategy` is `middle`, expected `head`, `tail`, `head_tail`, `smart` or `summarize`",
         ),
         (
             "default:\n  store_dir: x\n",
@@ -232,8 +232,8 @@ fn mistakes_in_a_file_are_named_in_one_line() {
             "line 1: `max_lines` does not belong here, expected in `tool_output_limits.default` or `tool_output_limits.tools.<name>`",
         ),
         (
-            "summarization:\n  enabled: true\n",
-            "line 2: `enabled` is `true`, expected `false`: this version has no summaries",
+            "summarization:\n  enabled: maybe\n",
+            "line 2: `enabled` is `maybe`, expected `on` or `off`",
         ),
         (
             "tools:\n  Read:\n    max_depth: 2\n",
@@ -326,7 +326,7 @@ fn mistakes_elsewhere_name_their_source() {
         .unwrap_err();
     assert_eq!(
         error.to_string(),
-        "`--strategy` is `middle`, expected `head`, `tail`, `head_tail` or `smart`"
+        "`--strategy` is `middle`, expected `head`, `tail`, `head_tail`, `smart` or `summarize`"
     );
 }
 

@@ -7,6 +7,9 @@ use crate::notice::Lang;
 use crate::strategy::Strategy;
 use crate::tokens::Encoding;
 
+/// The most milliseconds that a user may have an agent wait.
+const MOST_MS: u64 = 600_000;
+
 /// A checked value.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
@@ -44,10 +47,14 @@ pub(crate) enum Kind {
     Lang,
     Path,
     Text,
+    /// An address that outputs are sent to, or off.
+    Address,
+    /// The name of an environment variable.
+    Variable,
+    /// How many milliseconds something may take; never for ever.
+    Timeout,
     /// `on` or `off`.
     Switch,
-    /// Only `false`.
-    Never,
 }
 
 impl Kind {
@@ -69,13 +76,18 @@ impl Kind {
             Kind::Encoding => word(Encoding::parse(text).is_some()),
             Kind::Lang => word(Lang::parse(text).is_some()),
             Kind::Path | Kind::Text => word(!text.trim().is_empty() && !text.contains('\0')),
+            Kind::Address if is_off(text) => Some(Value::Off),
+            Kind::Address => word(is_address(text)),
+            Kind::Variable => word(is_variable(text)),
+            Kind::Timeout => number(text)
+                .filter(|n| (1..=MOST_MS).contains(n))
+                .map(Value::Number),
             // YAML has several words for each.
             Kind::Switch => match text {
                 "on" | "true" | "yes" | "1" => Some(Value::Text("on".to_owned())),
                 "false" | "no" | "0" => Some(Value::Off),
                 text => is_off(text).then_some(Value::Off),
             },
-            Kind::Never => word(text == "false"),
         }
     }
 
@@ -89,7 +101,11 @@ impl Kind {
             Kind::Count => "a whole number from 0".to_owned(),
             Kind::Path => "a path".to_owned(),
             Kind::Text => "a word".to_owned(),
-            Kind::Never => "`false`: this version has no summaries".to_owned(),
+            Kind::Address => {
+                "an address such as `https://api.example.com/v1`, without user, query or fragment, or `off`".to_owned()
+            }
+            Kind::Variable => "the name of an environment variable".to_owned(),
+            Kind::Timeout => format!("a whole number of milliseconds from 1 to {MOST_MS}"),
             words => one_of(&words.words()),
         }
     }
@@ -118,6 +134,23 @@ pub(crate) fn one_of(words: &[&str]) -> String {
 
 fn is_off(text: &str) -> bool {
     matches!(text, "off" | "null" | "~")
+}
+
+/// Tells whether a text is an address that a path can be added to, and that holds no secret.
+fn is_address(text: &str) -> bool {
+    let rest = text
+        .strip_prefix("https://")
+        .or_else(|| text.strip_prefix("http://"));
+    let is_plain = |rest: &str| {
+        let strange = |c: char| c.is_whitespace() || c.is_control() || "@?#\\".contains(c);
+        !rest.is_empty() && !rest.starts_with(['/', ':']) && !rest.contains(strange)
+    };
+    rest.is_some_and(is_plain)
+}
+
+fn is_variable(text: &str) -> bool {
+    let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    !text.is_empty() && text.chars().all(is_part) && !text.starts_with(|c: char| c.is_ascii_digit())
 }
 
 fn number(text: &str) -> Option<u64> {
@@ -161,7 +194,19 @@ mod tests {
             (Kind::Switch, "on", Some("on")),
             (Kind::Switch, "false", Some("off")),
             (Kind::Switch, "of", None),
-            (Kind::Never, "true", None),
+            (Kind::Timeout, "off", None),
+            (Kind::Timeout, "0", None),
+            (Kind::Timeout, "600000", Some("600000")),
+            (Kind::Timeout, "600001", None),
+            (Kind::Variable, "MY_KEY", Some("MY_KEY")),
+            (Kind::Variable, "sk-secret", None),
+            (Kind::Address, "off", Some("off")),
+            (Kind::Address, "http://[::1]:80", Some("http://[::1]:80")),
+            (Kind::Address, "https://h/v1", Some("https://h/v1")),
+            (Kind::Address, "https://u:p@h/v1", None),
+            (Kind::Address, "https://h/v1?key=k", None),
+            (Kind::Address, "ftp://h", None),
+            (Kind::Address, "https://", None),
             (Kind::Path, "  ", None),
         ];
         for (kind, text, expected) in cases {

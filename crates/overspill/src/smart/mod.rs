@@ -181,6 +181,11 @@ impl Salience {
         }
     }
 
+    /// Returns what the output is asked for; nothing if that is not known.
+    pub(crate) fn asked(&self) -> &str {
+        self.asked.words()
+    }
+
     fn counts(&self, evidence: Evidence) -> bool {
         self.without & evidence.bit() == 0
     }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use crate::bound::{Bounded, Keeping, Paths, Policy, Sink};
+use crate::bound::{Bounded, Keeping, Paths, Policy, Sink, Summarizer};
 use crate::error::Error;
 use crate::journal::{Journal, Record};
 use crate::notice::{Lang, Outcome};
@@ -27,6 +27,7 @@ pub struct Host {
     program: Option<String>,
     /// What the agent searches and reads with, if it is not what every agent has.
     tools: Option<[Option<String>; 2]>,
+    summarizer: Option<Arc<dyn Summarizer>>,
     cancelled: Arc<AtomicBool>,
     journal: Option<Arc<dyn Journal>>,
     cache: Option<PathBuf>,
@@ -50,6 +51,7 @@ impl Host {
             task: None,
             program: None,
             tools: None,
+            summarizer: None,
             cancelled: Arc::default(),
             journal: None,
             cache: None,
@@ -142,6 +144,14 @@ impl Host {
         }
     }
 
+    /// Says what writes summaries. It is asked only where the settings switch summaries on and choose that strategy.
+    pub fn with_summarizer(self, summarizer: Arc<dyn Summarizer>) -> Host {
+        Host {
+            summarizer: Some(summarizer),
+            ..self
+        }
+    }
+
     /// Returns the project directory.
     pub fn root(&self) -> &Path {
         &self.root
@@ -202,6 +212,7 @@ impl Host {
                 Some(journal) => Record::Journal(&**journal),
                 None => Record::Log,
             },
+            summaries: effective.summaries(self.summarizer.as_deref()),
         }
     }
 }
