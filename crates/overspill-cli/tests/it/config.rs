@@ -616,7 +616,7 @@ fn a_wrong_file_is_named_with_line_key_and_what_is_expected() {
         "default: {max_lines: 5\n",
         "language: fr\n",
         "retention_days: -1\n",
-        "summarization:\n  enabled: yes\n",
+        "summarization:\n  enabled: maybe\n",
         "permissions:\n  - {permission: task, action: allow}\n",
         "permissions:\n  - {permission: task, pattern: \"*\", action: maybe}\n",
         "default:\n  max_lines: 5\n---\ndefault:\n  max_lines: 6\n",
@@ -688,8 +688,8 @@ fn a_wrong_file_is_named_with_line_key_and_what_is_expected() {
       overspill: `overspill.yaml` line 1: `language` is `fr`, expected `en` or `zh`
     retention_days: -1
       overspill: `overspill.yaml` line 1: `retention_days` is `-1`, expected a whole number from 0
-    summarization:\n  enabled: yes
-      overspill: `overspill.yaml` line 2: `enabled` is `yes`, expected `true` or `false`
+    summarization:\n  enabled: maybe
+      overspill: `overspill.yaml` line 2: `enabled` is `maybe`, expected `on` or `off`
     permissions:\n  - {permission: task, action: allow}
       overspill: `overspill.yaml` line 2: a rule of `permissions` needs `pattern`, a word
     permissions:\n  - {permission: task, pattern: \"*\", action: maybe}
