@@ -40,13 +40,15 @@ impl Held {
     }
 
     /// Returns what reads a part of it piece by piece; what is in memory is not copied for it.
-    pub(crate) fn pieces(&self, range: Range<u64>) -> Box<dyn BufRead + '_> {
+    pub(crate) fn pieces(&self, range: Range<u64>) -> Pieces<'_> {
         match self {
             Held::Memory(bytes) => {
                 let end = range.end.min(self.len()) as usize;
-                Box::new(&bytes[end.min(range.start as usize)..end])
+                Pieces::Memory(&bytes[end.min(range.start as usize)..end])
             }
-            Held::File { .. } => Box::new(BufReader::with_capacity(CHUNK_BYTES, self.part(range))),
+            Held::File { .. } => {
+                Pieces::File(BufReader::with_capacity(CHUNK_BYTES, self.part(range)))
+            }
         }
     }
 
@@ -80,6 +82,38 @@ impl Read for Part<'_> {
         };
         self.at += len as u64;
         Ok(len)
+    }
+}
+
+/// Reads a part of a message piece by piece.
+#[derive(Debug)]
+pub(crate) enum Pieces<'h> {
+    Memory(&'h [u8]),
+    File(BufReader<Part<'h>>),
+}
+
+impl Read for Pieces<'_> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Pieces::Memory(bytes) => bytes.read(out),
+            Pieces::File(file) => file.read(out),
+        }
+    }
+}
+
+impl BufRead for Pieces<'_> {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        match self {
+            Pieces::Memory(bytes) => Ok(bytes),
+            Pieces::File(file) => file.fill_buf(),
+        }
+    }
+
+    fn consume(&mut self, bytes: usize) {
+        match self {
+            Pieces::Memory(held) => *held = &held[bytes..],
+            Pieces::File(file) => file.consume(bytes),
+        }
     }
 }
 
