@@ -853,6 +853,31 @@ fn a_line_that_tells_of_a_message_is_none() {
 }
 
 #[test]
+fn our_own_answers_come_after_the_input_ended() {
+    let sandbox = Sandbox::new();
+    let mut peer = proxied(&sandbox, &["--max-lines", "5"]);
+    let long = (0..300_000)
+        .map(|n| format!("{n} of many words\n"))
+        .collect::<String>();
+    let cut = relayed(&mut peer, "x", &texts(&[&long]));
+    let id = cut["content"][1]["name"].clone();
+    let search = json!({ "id": id, "pattern": "(?i)[a-z ]*29999[0-9] of .*words" });
+    for _ in 0..3 {
+        peer.request(
+            "tools/call",
+            &json!({ "name": "overspill_grep", "arguments": search }),
+        );
+    }
+    let (said, code) = peer.finish();
+    assert_eq!((said.len(), code), (3, 0), "{said:?}");
+    assert!(
+        said.iter()
+            .all(|answer| answer.contains("Found 10 matches")),
+        "{said:?}"
+    );
+}
+
+#[test]
 fn text_that_is_there_twice_is_saved_once() {
     let sandbox = Sandbox::new();
     let mut peer = proxied(&sandbox, &["--max-lines", "10"]);

@@ -249,6 +249,11 @@ impl Proxy {
         }))
     }
 
+    /// Tells whether a call is being answered here.
+    pub(crate) fn has_own(&self) -> bool {
+        !self.state().own.is_empty()
+    }
+
     /// Forgets a call that was answered here.
     pub(crate) fn answered(&self, id: &str) {
         self.state().own.remove(id);
@@ -309,7 +314,9 @@ impl Proxy {
 
     /// Takes a message of the server.
     pub(crate) fn server_said(&self, held: Held) -> io::Result<FromServer> {
-        let all = 0..held.len();
+        // Some programs begin their output with a byte order mark.
+        let mark = held.bytes(0..3)? == "\u{feff}".as_bytes();
+        let all = 3 * u64::from(mark)..held.len();
         self.server_said_at(held, all)
     }
 

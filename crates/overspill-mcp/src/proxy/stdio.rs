@@ -101,6 +101,9 @@ pub async fn relay(
         tokio::time::sleep(STEP).await;
     }
     link.hear_out(&mut server).await;
+    if !matches!(ended, Ended::Signal) {
+        link.answer_own().await;
+    }
     let _ = timeout(LINGER, link.server_gone(&how_it_ended(status))).await;
     if matches!(ended, Ended::Server) {
         // What the client wrote before it could know is answered too.
@@ -295,6 +298,16 @@ impl Link {
         };
         let _ = timeout(PATIENCE, hearing).await;
         server.abort();
+    }
+
+    /// Waits for the calls that are answered here.
+    async fn answer_own(&self) {
+        let answered = async {
+            while self.proxy.has_own() && !(self.is_client_gone)() {
+                tokio::time::sleep(STEP).await;
+            }
+        };
+        let _ = timeout(PATIENCE, answered).await;
     }
 
     async fn server_gone(&self, how: &Trouble) {
