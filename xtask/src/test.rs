@@ -11,8 +11,8 @@ use crate::docs;
 use crate::ripgrep;
 use crate::workspace::{by_hand, cargo, release_binary, root, run as run_command, target};
 
-/// The stripped release binary stays below this, with both vocabularies in it.
-const MAX_BINARY_BYTES: u64 = 25_000_000;
+/// The stripped release binary stays below this, with both vocabularies (10 MB) and the tables of fifteen grammars (28 MB) in it.
+const MAX_BINARY_BYTES: u64 = 60_000_000;
 
 const FUZZ_MANIFEST: &str = "fuzz/Cargo.toml";
 
