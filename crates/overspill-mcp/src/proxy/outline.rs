@@ -94,6 +94,13 @@ pub(super) struct Body {
     pub(super) is_ambiguous: bool,
 }
 
+impl Body {
+    /// Returns where the result itself is, without what tells of a task.
+    pub(super) fn innermost(&self) -> Option<Range<u64>> {
+        self.inner.clone().or_else(|| self.outer.clone())
+    }
+}
+
 /// What an error holds.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Failure {

@@ -6,7 +6,7 @@ use std::ops::Range;
 use overspill::settings::Client;
 use overspill::{Bounded, Keeping, Limits, Outcome, Policy, Record, Sink, Strategy};
 
-use super::{copied, inner, is_string};
+use super::{begins, copied, inner};
 use crate::proxy::held::Held;
 use crate::proxy::json::unescape;
 
@@ -42,7 +42,7 @@ impl Limit<'_> {
                     ends_in_newline = *last == b'\n';
                 }
             };
-            match is_string(held, range)? {
+            match begins(held, range, b'"')? {
                 true => unescape(held.pieces(inner(range)), take)?,
                 false => copied(held, range.clone(), take)?,
             }

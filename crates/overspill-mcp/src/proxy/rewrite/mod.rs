@@ -71,7 +71,7 @@ pub(super) fn bound(
         Some(range) if held.bytes(range.clone())? == b"true" => Outcome::Failed,
         _ => Outcome::Succeeded,
     };
-    let Some(outer) = body.outer.clone() else {
+    let (Some(outer), Some(innermost)) = (body.outer.clone(), body.innermost()) else {
         return Ok(edits);
     };
     let beside = Beside::of(held, body)?;
@@ -79,8 +79,7 @@ pub(super) fn bound(
     if is_unshaped(held, body, &outer)? {
         edits.extend(whole(held, body, outer, kind, &alone)?);
     } else if beside.loose > alone.most_beside() && !asks_the_client(held, body)? {
-        let all = body.inner.clone().unwrap_or(outer);
-        edits.extend(whole(held, body, all, kind, &alone)?);
+        edits.extend(whole(held, body, innermost, kind, &alone)?);
     } else {
         let limit = limit(outcome, beside.loose);
         edits.extend(result(held, body, kind, &limit, &beside)?);
@@ -128,22 +127,19 @@ fn asks_the_client(held: &Held, body: &Body) -> io::Result<bool> {
 
 /// Tells whether nobody knows what a client shows of a result.
 fn is_unshaped(held: &Held, body: &Body, outer: &Range<u64>) -> io::Result<bool> {
-    let begins = |range: &Range<u64>, with: u8| -> io::Result<bool> {
-        Ok(held.bytes(range.start..range.start + 1)? == [with])
-    };
     let is_list_odd = match &body.list {
-        Some(list) => !begins(&list.value, b'[')?,
+        Some(list) => !begins(held, &list.value, b'[')?,
         None => false,
     };
     let is_inner_odd = match &body.inner {
-        Some(inner) => !begins(inner, b'{')?,
+        Some(inner) => !begins(held, inner, b'{')?,
         None => false,
     };
     let has_both = |block: &Block| block.text.is_some() && block.data.is_some();
     Ok(body.is_ambiguous
         || is_list_odd
         || is_inner_odd
-        || !begins(outer, b'{')?
+        || !begins(held, outer, b'{')?
         || body.blocks.iter().any(has_both))
 }
 
@@ -196,9 +192,10 @@ fn result(
         .collect();
     let (cut, loses_structure) = match shown(held, body, &texts, limit)? {
         Shown::AsItCame if beside.wrapping > limit.most_beside() => {
-            let outer = body.outer.clone().unwrap_or_default();
-            let all = body.inner.clone().unwrap_or(outer);
-            return whole(held, body, all, kind, limit);
+            return match body.innermost() {
+                Some(all) => whole(held, body, all, kind, limit),
+                None => Ok(edits),
+            };
         }
         Shown::AsItCame => return Ok(edits),
         Shown::WithoutStructure => (None, true),
@@ -319,12 +316,9 @@ fn says_the_same(held: &Held, texts: &[&Block], structured: &Range<u64>) -> io::
     Ok(is_said(&data) || only.is_some_and(is_said))
 }
 
-fn is_array(held: &Held, range: &Range<u64>) -> io::Result<bool> {
-    Ok(held.bytes(range.start..range.start + 1)? == b"[")
-}
-
-fn is_string(held: &Held, range: &Range<u64>) -> io::Result<bool> {
-    Ok(held.bytes(range.start..range.start + 1)? == b"\"")
+/// Tells what a value is by the byte that it begins with.
+fn begins(held: &Held, range: &Range<u64>, with: u8) -> io::Result<bool> {
+    Ok(held.bytes(range.start..range.start + 1)? == [with])
 }
 
 /// Returns a string's place without its quotes.

@@ -4,7 +4,7 @@ use std::io;
 
 use serde_json::Value;
 
-use super::{is_array, text_at};
+use super::{begins, text_at};
 use crate::proxy::edit::Edit;
 use crate::proxy::held::Held;
 use crate::proxy::outline::{ToolEntry, ToolList};
@@ -35,7 +35,7 @@ pub(in crate::proxy) fn tools(
         return Ok(edits);
     };
     // They stand on the last page.
-    let is_open = !is_taken && !list.has_cursor && is_array(held, &value)?;
+    let is_open = !is_taken && !list.has_cursor && begins(held, &value, b'[')?;
     if !own.is_empty() && is_open {
         let own: Vec<String> = own.iter().map(Value::to_string).collect();
         let comma = if list.tools.is_empty() { "" } else { "," };
